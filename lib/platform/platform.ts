@@ -227,14 +227,8 @@ async function work(services: Services, readiness: Readiness, metrics?: Platform
 }
 
 /** Opens the issuer of the deployment, and warns of a public URL that is another one. */
-async function openStoredIssuer({
-  store,
-  random,
-  publicUrl,
-  givenUrl,
-  logger,
-}: ResolvedOptions): Promise<string> {
-  const issuer = await openIssuer({ store, random, publicUrl: givenUrl, formerIssuer: publicUrl });
+async function openStoredIssuer({ store, random, givenUrl, logger }: ResolvedOptions): Promise<string> {
+  const issuer = await openIssuer({ store, random, publicUrl: givenUrl });
   if (givenUrl !== undefined && givenUrl !== issuer) {
     logger.log("warn", "issuer_differs", { issuer, publicUrl: givenUrl });
   }

@@ -21,7 +21,6 @@ import {
   createPlatform,
   type Platform,
   type PlatformOptions,
-  publicUrlDefault,
   runDoctor,
   type UserIndexProgress,
 } from "../../lib/mod.ts";
@@ -96,10 +95,8 @@ export const inKeyRing: CliContext["inKeyRing"] = (flags, command, work) =>
  */
 async function openRing(store: Store, config: Config): Promise<KeyRing> {
   const { secret = "", signatureAlgorithm: algorithm } = config;
-  await openIssuer({
-    ...{ store, random: systemRandom, formerIssuer: publicUrlDefault },
-    publicUrl: config.publicUrl && baseUrlOf(config, config.publicUrl),
-  });
+  const publicUrl = config.publicUrl && baseUrlOf(config, config.publicUrl);
+  await openIssuer({ store, random: systemRandom, publicUrl });
   return await createKeyRing({
     ...{ store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom },
     ...(algorithm === undefined ? {} : { algorithm }),

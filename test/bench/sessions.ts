@@ -141,7 +141,7 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
 
 function sampleUser(users: Users, number: number): User {
   return {
-    ...users.sealIds(`0f000000-0000-4000-8000-${String(number).padStart(12, "0")}`, `external-${number}`),
+    ...users.newIds(systemRandom),
     provider: "managedPool",
     username: `Fan ${number}`,
     signUp: 1_700_000_000,
@@ -151,6 +151,7 @@ function sampleUser(users: Users, number: number): User {
     account: {
       email: `fan${number}@example.com`,
       isEmailVerified: true,
+      isContested: false,
       nickname: `Fan ${number}`,
       passwordHash:
         "$scrypt$ln=15,r=8,p=3$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g",

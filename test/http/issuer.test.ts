@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { platformPartition } from "../../lib/storage/names.ts";
 import { ids, openPlatform, otherHost, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 
@@ -61,16 +60,6 @@ describeOnStores("the issuer of a deployment", open => {
     t.after(() => store[Symbol.asyncDispose]());
     const peers = await Promise.all(Array.from({ length: 4 }, () => openPeer(t, store, { clock: now })));
     assert.equal(new Set(peers.map(({ issuer }) => issuer)).size, 1);
-  });
-
-  it("stays what it was for a store whose issuer is not stored", async t => {
-    const first = await openFirst(t);
-    await first.store.commit(platformPartition("key_ring"), {
-      writes: [{ type: "delete", shape: "record", key: "issuer" }],
-    });
-    const localUrl = "http://127.0.0.1:9797";
-    const second = await openPeer(t, first.store, { localUrl, clock: first.clock.now });
-    assert.equal(second.issuer, localUrl);
   });
 
   it("accepts tokens of a space with a domain at every address and process", async t => {

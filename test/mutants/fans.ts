@@ -151,7 +151,7 @@ export const fans: readonly Mutant[] = [
   },
   {
     name: "the password of a stranger outlives the proof of an address",
-    file: "lib/fans/identity/providers/managed_pool/verify_email.ts",
+    file: "lib/fans/identity/providers/managed_pool/mailed_codes.ts",
     text: "isReplaced = passwordHash !== null || isOpen;",
     replacement: "isReplaced = passwordHash !== null;",
     tests: ["test/http/managed_pool"],

@@ -71,7 +71,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a device gets a user for each registration",
-    file: "lib/fans/identity/lookup_keys.ts",
+    file: "lib/fans/identity/users.ts",
     text: "userId: holder?.userId ?? userId, sealedId: holder?.sealedId ?? sealedId",
     replacement: "userId, sealedId",
   },

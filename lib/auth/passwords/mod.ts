@@ -124,16 +124,13 @@ export interface PasswordHasher {
    * @throws {TypeError} The password has a lone surrogate.
    */
   hash(password: string): Promise<string>;
-  /**
-   * Verifies a password with one key derivation for any stored string. One that NFKC changes may cost a second, since its
-   * hash may be of a time when passwords were hashed as typed.
-   */
+  /** Verifies a password with one key derivation for any stored string. */
   verify(phc: string, password: string): Promise<PasswordVerification>;
 }
 
 export interface PasswordVerification {
   readonly ok: boolean;
-  /** Set if the password is right and its hash has another algorithm, cost or Unicode form than new ones. */
+  /** Set if the password is right and its hash has another algorithm or cost than new ones. */
   readonly needsRehash: boolean;
 }
 
@@ -190,15 +187,10 @@ class KdfHasher implements PasswordHasher {
   async verify(phc: string, password: string): Promise<PasswordVerification> {
     const stored = parsePhc(phc);
     const { cost, salt, key } = stored ?? this.#dummy();
-    const isKeyOf = async (text: string): Promise<boolean> =>
-      constantTimeEqual(await this.#derive(text, { cost, salt, length: key.length }), key);
-    const normal = password.normalize("NFKC");
-    const isNormal = await isKeyOf(normal);
-    const isEqual = isNormal || (normal !== password && (await isKeyOf(password)));
+    const derived = await this.#derive(password.normalize("NFKC"), { cost, salt, length: key.length });
     // UTF-8 has one replacement for every lone surrogate, so that several such texts give the same bytes.
-    const ok = isEqual && stored !== undefined && password.isWellFormed();
-    const isCurrent =
-      isNormal && phcPrefix(cost) === this.id && salt.length >= saltBytes && key.length >= keyBytes;
+    const ok = constantTimeEqual(derived, key) && stored !== undefined && password.isWellFormed();
+    const isCurrent = phcPrefix(cost) === this.id && salt.length >= saltBytes && key.length >= keyBytes;
     return { ok, needsRehash: ok && !isCurrent };
   }
 
@@ -223,19 +215,11 @@ export const concurrentHashesDefault = 2;
 const hashesWaitingMax = 64;
 const hashWaitMsMax = 2_000;
 
-export interface HashGateOptions {
+interface HashGateOptions {
   /** Hashes that run at once, at least 1. @default 2 */
   readonly concurrentMax?: number;
-  /** @default 64 */
-  readonly waitingMax?: number;
-  /** Longest wait, in ms. @default 2000 */
-  readonly waitMsMax?: number;
   /** @default systemTimer */
-  readonly timer?: Timer;
-}
-
-export function createHashGate(options: HashGateOptions = {}): HashGate {
-  return new HashGate(options);
+  readonly timer?: Timer | undefined;
 }
 
 export function gatedHasher(hasher: PasswordHasher, gate: HashGate): PasswordHasher {
@@ -249,17 +233,13 @@ export function gatedHasher(hasher: PasswordHasher, gate: HashGate): PasswordHas
 /** Runs a bounded number of hashes at once, in order of arrival. */
 export class HashGate {
   readonly #concurrentMax: number;
-  readonly #waitingMax: number;
-  readonly #waitMsMax: number;
   readonly #timer: Timer;
   /** Functions that start a waiting hash, in order of arrival. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  constructor(options: HashGateOptions) {
+  constructor(options: HashGateOptions = {}) {
     this.#concurrentMax = options.concurrentMax ?? concurrentHashesDefault;
-    this.#waitingMax = options.waitingMax ?? hashesWaitingMax;
-    this.#waitMsMax = options.waitMsMax ?? hashWaitMsMax;
     this.#timer = options.timer ?? systemTimer;
     if (!Number.isInteger(this.#concurrentMax) || this.#concurrentMax < 1) {
       throw new RangeError(`Cannot run ${this.#concurrentMax} hashes at once, at least 1 is needed`);
@@ -282,7 +262,7 @@ export class HashGate {
   }
 
   #turn(): Promise<void> {
-    if (this.#waiting.size >= this.#waitingMax) throw this.#busy();
+    if (this.#waiting.size >= hashesWaitingMax) throw this.#busy();
     return new Promise((resolve, reject) => {
       const enter = (): void => {
         cancel();
@@ -291,7 +271,7 @@ export class HashGate {
       const cancel = this.#timer(() => {
         this.#waiting.delete(enter);
         reject(this.#busy());
-      }, this.#waitMsMax);
+      }, hashWaitMsMax);
       this.#waiting.add(enter);
     });
   }
@@ -309,7 +289,7 @@ export class HashGate {
 
   #busy(): AppError {
     return new AppError("busy", "Cannot process a password now as too many are waiting: try again later", {
-      retryAfterMs: this.#waitMsMax,
+      retryAfterMs: hashWaitMsMax,
     });
   }
 }
@@ -328,7 +308,7 @@ export interface PasswordPolicy {
   /** The decision if `check` fails or takes too long. @default "accept" */
   readonly onCheckFailed?: "accept" | "refuse";
   /** @default systemTimer */
-  readonly timer?: Timer;
+  readonly timer?: Timer | undefined;
 }
 
 const details: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
 import { type Area, json, named, open, route } from "../../http/mod.ts";
-import type { Store, Stored } from "../../storage/mod.ts";
+import { decide, type Store, type Stored } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import { type RandomBytes, uuid } from "../crypto/mod.ts";
 import { signatureAlgorithms } from "./jose.ts";
@@ -55,12 +55,15 @@ const formatKey = "format";
 /** The format of everything that is stored. Raise it with a change that a process of the version before would misread. */
 export const storeFormat = 1;
 
+const reads = [
+  { type: "record", key: issuerKey },
+  { type: "record", key: formatKey },
+] as const;
+
 interface IssuerOptions {
   readonly store: Store;
   readonly random: RandomBytes;
   readonly publicUrl: string | undefined;
-  /** The issuer of stores with keys from a time when issuers were not stored, so that their tokens stay valid. */
-  readonly formerIssuer: string;
 }
 
 /**
@@ -69,25 +72,23 @@ interface IssuerOptions {
  *
  * @throws {AppError} `storage_unavailable`: the store has a newer format.
  */
-export async function openIssuer(options: IssuerOptions): Promise<string> {
-  const { store, random, publicUrl, formerIssuer } = options;
-  const partition = platformPartition("key_ring");
-  const [stored, ring, format] = await store.read(partition, [
-    { type: "record", key: issuerKey },
-    { type: "record", key: "ring" },
-    { type: "record", key: formatKey },
-  ]);
-  requireKnownFormat(format);
-  if (stored !== null) return stored.value;
-  const issuer = publicUrl ?? (ring === null ? `urn:uuid:${uuid(random)}` : formerIssuer);
-  const commit = await store.commit(partition, {
-    checks: [{ key: issuerKey, version: null }],
-    writes: [
-      { type: "put", key: issuerKey, value: issuer },
-      { type: "put", key: formatKey, value: String(storeFormat) },
-    ],
+export async function openIssuer({ store, random, publicUrl }: IssuerOptions): Promise<string> {
+  return await decide(store, platformPartition("key_ring"), {
+    reads,
+    idempotent: true,
+    apply: ([stored, format]) => {
+      requireKnownFormat(format);
+      if (stored !== null) return { writes: [], answer: stored.value };
+      const issuer = publicUrl ?? `urn:uuid:${uuid(random)}`;
+      return {
+        writes: [
+          { type: "put", key: issuerKey, value: issuer },
+          { type: "put", key: formatKey, value: String(storeFormat) },
+        ],
+        answer: issuer,
+      };
+    },
   });
-  return commit.ok ? issuer : await openIssuer(options);
 }
 
 /**
@@ -96,10 +97,7 @@ export async function openIssuer(options: IssuerOptions): Promise<string> {
  * @throws {AppError} `storage_unavailable`: the store has a newer format.
  */
 export async function storedIssuer(store: Store): Promise<string | null> {
-  const [stored, format] = await store.read(platformPartition("key_ring"), [
-    { type: "record", key: issuerKey },
-    { type: "record", key: formatKey },
-  ]);
+  const [stored, format] = await store.read(platformPartition("key_ring"), reads);
   requireKnownFormat(format);
   return stored?.value ?? null;
 }

@@ -156,7 +156,6 @@ function isClaims(claims: Readonly<Record<string, unknown>>): claims is Claims {
   );
 }
 
-/** The last second of ECMAScript's clock: a token that claims to live longer was not made by one. */
 /** The last second that a clock can reach. */
 export const lastSecond = 8_640_000_000_000;
 

@@ -116,8 +116,7 @@ export class ClientTokens {
     try {
       const { jti } = await tokens.verify(token, { ...expected, typ: tokenTypes.client });
       const listed = await this.list(projectId);
-      // A token from before tokens were listed has no entry.
-      if (listed.some(({ id, endedAt }) => id === jti && endedAt !== null)) throw invalidToken("ended");
+      if (!listed.some(({ id, endedAt }) => id === jti && endedAt === null)) throw invalidToken("ended");
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "invalid_token") throw error;
       await tokens.verify(token, { ...expected, typ: tokenTypes.access, acceptExpired: true });

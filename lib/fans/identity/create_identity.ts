@@ -2,9 +2,9 @@ import { uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, MasterSecret, RandomBytes, Tokens } from "../../auth/mod.ts";
 import {
   concurrentHashesDefault,
-  createHashGate,
   createPasswordHasher,
   gatedHasher,
+  HashGate,
   type PasswordAlgorithm,
   type PasswordHasher,
   type PasswordKernels,
@@ -124,7 +124,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     issuers,
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,
-    passwordPolicy: { ...(timer === undefined ? {} : { timer }), ...options.passwordPolicy },
+    passwordPolicy: { timer, ...options.passwordPolicy },
     codes: codesOfUsers,
     limiter: attemptLimiter(services),
     audit: new Audit(store, secret, logger),
@@ -155,7 +155,7 @@ export function createHashers({
 } {
   // Portable hashes share the event loop: two at once would take twice as long each, and block it twice as long.
   const concurrentMax = kernels.scrypt === undefined ? 1 : (kernels.concurrentMax ?? concurrentHashesDefault);
-  const gate = createHashGate({ concurrentMax, ...(timer === undefined ? {} : { timer }) });
+  const gate = new HashGate({ concurrentMax, timer });
   const gated = (cost: (typeof passwordCosts)[PasswordAlgorithm]): PasswordHasher =>
     gatedHasher(createPasswordHasher({ random, kernels, cost }), gate);
   return { passwords: gated(passwordCosts[passwordHash]), codes: gated(codeCost) };

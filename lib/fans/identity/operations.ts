@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { bearerToken } from "../../auth/tokens/mod.ts";
+import { bearerToken, invalidToken } from "../../auth/tokens/mod.ts";
 import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
@@ -25,7 +25,9 @@ import type { AnswersOf } from "../../http/route.ts";
 import type { Project } from "../directory/mod.ts";
 import { type AuditFacts, recordAttempt } from "./audit/audit.ts";
 import type { IdentityContext } from "./context.ts";
-import { isProviderEnabled } from "./settings.ts";
+import type { Session } from "./sessions/session.ts";
+import type { Authenticated } from "./sessions/sessions.ts";
+import { identitySetting, isProviderEnabled } from "./settings.ts";
 
 type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
 
@@ -339,6 +341,41 @@ export const userTokenGuard: Guard<null> = {
     return null;
   },
 };
+
+interface BearerDemands {
+  /** The provider of the operation; users of others are refused. */
+  readonly provider: string;
+  /** Spends a look-up before anything is read. @default false */
+  readonly isCounted?: boolean;
+}
+
+/**
+ * Authenticates the bearer as a user of the provider, and notes it for the audit trail.
+ *
+ * @throws {AppError} What {@linkcode Sessions.authenticate} throws; `invalid_token` for a user of another provider.
+ */
+export async function authenticateUser(
+  { sessions, limiter }: IdentityContext,
+  { request, project, info, note }: OperationCall,
+  { provider, isCounted = false }: BearerDemands,
+): Promise<Authenticated> {
+  const caller = await sessions.authenticate(request, project, {
+    async authorize(holder) {
+      note(holder);
+      const { userId } = holder;
+      if (!isCounted) return;
+      await limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
+    },
+  });
+  if (caller.user.provider !== provider) throw invalidToken("provider");
+  return caller;
+}
+
+/** Refuses a check on another device than that of the session, where the project wants that. */
+export function requireSessionDevice(project: Project, session: Session, deviceId: string): void {
+  if (identitySetting(project, "deviceCheck") === "any" || deviceId === session.deviceId) return;
+  throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
+}
 
 export const optionalUserTokenGuard: Guard<null> = { security, optional: true, authenticate: () => null };
 

@@ -22,13 +22,18 @@ import {
   refreshUser,
 } from "./providers/delete_user.ts";
 import {
-  changePoolPassword,
+  confirmEmail,
   confirmPoolPassword,
   forgotPoolPassword,
-} from "./providers/managed_pool/recover_password.ts";
+  sendEmailCode,
+} from "./providers/managed_pool/mailed_codes.ts";
 import { logInPoolUser, registerPoolUser } from "./providers/managed_pool/register.ts";
-import { checkPoolUser, fetchPoolUser, updatePoolUser } from "./providers/managed_pool/update_user.ts";
-import { confirmEmail, sendEmailCode } from "./providers/managed_pool/verify_email.ts";
+import {
+  changePoolPassword,
+  checkPoolUser,
+  fetchPoolUser,
+  updatePoolUser,
+} from "./providers/managed_pool/update_user.ts";
 import {
   createNoLoginUser,
   fetchNoLoginUser,

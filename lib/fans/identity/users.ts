@@ -7,7 +7,8 @@
  * @module
  */
 
-import type { Clock, MasterSecret } from "../../auth/mod.ts";
+import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { Cache, mapConcurrent } from "../../storage/background/mod.ts";
 import {
@@ -21,10 +22,13 @@ import { tenantPartitions } from "../../storage/names.ts";
 import type { LeaderboardEntry } from "../leaderboards/mod.ts";
 import {
   type ClaimedKey,
+  claimRead,
+  claimWrite,
   ExternalIds,
   emailKey,
+  type KeyClaim,
+  keyPartition,
   type LookupKey,
-  LookupKeys,
   normaliseEmail,
   type Origin,
   type UserIds,
@@ -46,7 +50,7 @@ export interface Account {
   readonly email: string;
   readonly isEmailVerified: boolean;
   /** True if somebody else registered the address too while it was not verified. */
-  readonly isContested?: boolean | undefined;
+  readonly isContested: boolean;
   readonly nickname: string;
   readonly passwordHash: string;
   /** Consent to the first and the second set of terms, as the client wrote it. */
@@ -115,7 +119,7 @@ export async function* allUserIds(
   }
 }
 
-/** A user as it is stored, by this version or a former one. */
+/** A user for callers without the master secret, who cannot open the external id. */
 export type StoredUser = Omit<User, "sealedId">;
 
 /** Reads the stored record of a user, for callers without the master secret. */
@@ -138,18 +142,16 @@ export async function isVerifiedUser(store: Store, projectId: string, userId: st
 export class Users {
   readonly #store: Store;
   readonly #externalIds: ExternalIds;
-  readonly #keys: LookupKeys;
 
   /** `secret` keys the digests and seals of external ids. */
   constructor(store: Store, secret: MasterSecret) {
     this.#store = store;
     this.#externalIds = new ExternalIds(secret);
-    this.#keys = new LookupKeys(store, this.#externalIds);
   }
 
-  /** Makes the ids of a new user. */
-  sealIds(userId: string, externalId: string): UserIds {
-    return this.#externalIds.seal(userId, externalId);
+  /** Makes the ids of a new user. The external id, 160 random bits, is a capability. */
+  newIds(random: RandomBytes): UserIds {
+    return this.#externalIds.seal(uuid(random), capabilityId(random));
   }
 
   /** Returns the external id of a user, for answers to that very user. */
@@ -173,13 +175,14 @@ export class Users {
   }
 
   /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
-  holderOf(projectId: string, key: LookupKey): Promise<string | null> {
-    return this.#keys.holderOf(projectId, key);
+  async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
+    const [claim] = await this.#store.read(this.#partitionOf(projectId, key), [claimRead]);
+    return claim === null ? null : (JSON.parse(claim.value) as KeyClaim).userId;
   }
 
   /** Stores a new user and the key of its external id. An existing user stays as it is. */
   async create(projectId: string, user: User): Promise<User> {
-    await this.#keys.putExternalId(projectId, user);
+    await this.#putExternalId(projectId, user);
     return await decide(this.#store, userPartition(projectId, user.userId), {
       reads: [userRead],
       idempotent: true,
@@ -203,16 +206,26 @@ export class Users {
   }
 
   /**
-   * Claims a lookup key for `ids` and returns the ids of its holder, the same for all racers. With `until` (Unix ms) the
-   * claim expires then, unless its holder claims the key again without a time.
+   * Claims a lookup key for `ids` and returns the ids of its holder, the same for all racers. With `until` (Unix ms) the claim
+   * expires then, unless its holder claims the key again without a time.
    */
-  claim(
+  async claim(
     projectId: string,
     key: ClaimedKey,
-    ids: UserIds,
-    options?: { readonly until?: number },
+    { userId, sealedId }: UserIds,
+    { until }: { readonly until?: number } = {},
   ): Promise<UserIds> {
-    return this.#keys.claim(projectId, key, ids, options);
+    return await decide(this.#store, this.#partitionOf(projectId, key), {
+      reads: [claimRead],
+      idempotent: true,
+      apply: ([stored]) => {
+        const holder = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
+        const ids = { userId: holder?.userId ?? userId, sealedId: holder?.sealedId ?? sealedId };
+        const isConfirmed = ids.userId === userId && holder?.until !== undefined && until === undefined;
+        const isWritten = holder === null || isConfirmed;
+        return { writes: isWritten ? [claimWrite(ids, until)] : [], answer: ids };
+      },
+    });
   }
 
   keysOf(user: User): readonly LookupKey[] {
@@ -227,14 +240,24 @@ export class Users {
 
   /** Claims a lookup key that a user had, and returns the id of its holder. */
   async restore(projectId: string, key: LookupKey, user: User): Promise<string> {
-    if (key.kind !== "external") return (await this.#keys.claim(projectId, key, user)).userId;
-    await this.#keys.putExternalId(projectId, user);
+    if (key.kind !== "external") return (await this.claim(projectId, key, user)).userId;
+    await this.#putExternalId(projectId, user);
     return user.userId;
   }
 
   /** Releases a lookup key if this user holds it. */
-  release(projectId: string, key: LookupKey, userId: string): Promise<void> {
-    return this.#keys.release(projectId, key, userId);
+  async release(projectId: string, key: LookupKey, userId: string): Promise<void> {
+    await decide(this.#store, this.#partitionOf(projectId, key), {
+      reads: [claimRead],
+      idempotent: true,
+      apply: ([stored]) => {
+        const isHeld = stored !== null && (JSON.parse(stored.value) as KeyClaim).userId === userId;
+        return {
+          writes: isHeld ? [{ type: "delete", shape: "record", key: "user" }] : [],
+          answer: undefined,
+        };
+      },
+    });
   }
 
   /**
@@ -246,6 +269,26 @@ export class Users {
       writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
     });
   }
+
+  async #putExternalId(projectId: string, { userId, sealedId }: UserIds): Promise<void> {
+    const key = { kind: "external", externalId: this.externalIdOf({ userId, sealedId }) } as const;
+    await this.#store.commit(this.#partitionOf(projectId, key), {
+      writes: [{ type: "put", key: "user", value: JSON.stringify({ userId }) }],
+    });
+  }
+
+  #partitionOf(projectId: string, key: LookupKey): Partition {
+    return keyPartition(projectId, key, this.#externalIds);
+  }
+}
+
+/** Returns a user at sign-up, who has not logged in yet. */
+export function newUser(
+  ids: UserIds,
+  signUp: number,
+  facts: Pick<User, "provider" | "username"> & Partial<User>,
+): User {
+  return { ...ids, signUp, loginHistory: [], devices: [], appProfile: {}, ...facts };
 }
 
 /** Adds a login on a device, which the user has or gets now. */

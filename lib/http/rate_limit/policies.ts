@@ -114,20 +114,8 @@ export function resolveRateLimits(limits: RateLimits = {}): Quotas {
           const { name, limit, windowMs } = policy;
           return [said === "on" ? { name, limit, windowMs } : { name, ...said }];
         });
-  return {
-    user: rulesOf("user"),
-    key: rulesOf("key"),
-    userKeys: rulesOf("userKeys"),
-    loyaltyAction: rulesOf("loyaltyAction"),
-    loyaltyRead: rulesOf("loyaltyRead"),
-    failure: rulesOf("failure"),
-    signUpNoLogin: rulesOf("signUpNoLogin"),
-    signUpAnonymous: rulesOf("signUpAnonymous"),
-    signUpEmail: rulesOf("signUpEmail"),
-    loginNetwork: rulesOf("loginNetwork"),
-    control: rulesOf("control"),
-    workflow: rulesOf("workflow"),
-  };
+  const quotas = Object.values(ratePolicies).map(({ quota }) => [quota, rulesOf(quota)] as const);
+  return Object.fromEntries(quotas) as Quotas;
 }
 
 /**

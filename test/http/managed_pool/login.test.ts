@@ -120,22 +120,13 @@ describeOnStores("login with a password", open => {
     }
   });
 
-  it("takes the spellings of a password that NFKC makes one for one, and renews a hash of the password as typed", async () => {
+  it("takes the spellings of a password that NFKC makes one for one", async () => {
     const typed = "Ünïcödé ① ﬁn";
     const spellings = [typed, typed.normalize("NFD"), typed.normalize("NFKC"), "Ünïcödé 1 fin"];
     await pool.register("accents@example.com", { password: typed.normalize("NFD") });
     for (const spelling of spellings) {
       assert.equal((await pool.login("accents@example.com", { password: spelling })).status, 200, spelling);
     }
-    const input = { password: new TextEncoder().encode(typed), salt: new Uint8Array(16).fill(7), length: 32 };
-    const derived = await pool.kernels.scrypt?.(input, { logN: 15, r: 8, p: 3 });
-    assert.ok(derived !== undefined);
-    const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64").replace(/=+$/, "");
-    await setHash(`$scrypt$ln=15,r=8,p=3$${base64(input.salt)}$${base64(derived)}`);
-    assert.equal((await pool.login(email, { password: spellings[3] })).status, 401);
-    assert.equal((await pool.login(email, { password: typed })).status, 200);
-    await pool.world.platform.idle();
-    assert.equal((await pool.login(email, { password: spellings[3] })).status, 200);
   });
 
   it("renews a hash of another cost, once the password was right, and never waits for it", async () => {

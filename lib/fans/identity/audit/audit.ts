@@ -30,19 +30,43 @@ const networkBits = { ipv4: 24, ipv6: 64 } as const;
 /** 72 bits. */
 const userAgentTagCharacters = 12;
 
+const waitingMax = 10_000;
+const batchMax = 500;
+const attemptsMax = 3;
+/** Time in ms within which a refusal like one before is not recorded. */
+const refusalQuietMs = 60_000;
+const refusalsMax = 10_000;
+
+interface NewEntry {
+  readonly projectId: string;
+  readonly entry: AuditEntry;
+  readonly isProjectOnly: boolean;
+}
+
+/** Entries for one trail: a user's, or the project's if there is no user. */
+interface TrailEntries {
+  readonly projectId: string;
+  readonly userId: string | null;
+  readonly entries: AuditEntry[];
+}
+
 /** Records attempts and reads them back. */
 export class Audit {
   readonly #store: Store;
-  readonly #writer: AuditWriter;
+  readonly #logger: Logger;
   readonly #tagKey: Uint8Array;
+  readonly #batcher = new Batcher<NewEntry>({ batchMax, run: (_, batch) => this.#run(batch) });
+  /** Unix ms of the last refusal of its kind. */
+  readonly #refusals = new Cache<number>({ entriesMax: refusalsMax });
+  #waiting = 0;
+  #lost = 0;
+  #log = 0;
 
   /** `secret` keys the tags of user agents. */
   constructor(store: Store, secret: MasterSecret, logger: Logger) {
     this.#store = store;
+    this.#logger = logger;
     this.#tagKey = deriveKey(secret, "user_agent_tag");
-    this.#writer = new AuditWriter(store, (count, reason) =>
-      logger.log("error", "audit_entries_lost", { count, reason }),
-    );
   }
 
   /**
@@ -54,7 +78,13 @@ export class Audit {
     entry: AuditEntry,
     { isProjectOnly = false }: { readonly isProjectOnly?: boolean } = {},
   ): void {
-    this.#writer.write(projectId, entry, isProjectOnly);
+    if (this.#isRepeatedRefusal(projectId, entry)) return;
+    if (this.#waiting >= waitingMax) {
+      this.#lost += 1;
+      return;
+    }
+    this.#waiting += 1;
+    this.#batcher.push("", { projectId, entry, isProjectOnly });
   }
 
   /** Makes the tags of the client of a request. Equal user agents have equal tags in all projects. */
@@ -81,59 +111,6 @@ export class Audit {
 
   /** Resolves when everything recorded so far is stored or dropped. */
   idle(): Promise<void> {
-    return this.#writer.idle();
-  }
-}
-
-const waitingMax = 10_000;
-const batchMax = 500;
-const attemptsMax = 3;
-/** Time in ms within which a refusal like one before is not recorded. */
-const refusalQuietMs = 60_000;
-const refusalsMax = 10_000;
-
-interface NewEntry {
-  readonly projectId: string;
-  readonly entry: AuditEntry;
-  readonly isProjectOnly: boolean;
-}
-
-/** Entries for one trail: a user's, or the project's if there is no user. */
-interface TrailEntries {
-  readonly projectId: string;
-  readonly userId: string | null;
-  readonly entries: AuditEntry[];
-}
-
-class AuditWriter {
-  readonly #store: Store;
-  readonly #onLost: (count: number, reason: string) => void;
-  readonly #batcher: Batcher<NewEntry>;
-  /** Unix ms of the last refusal of its kind. */
-  readonly #refusals = new Cache<number>({ entriesMax: refusalsMax });
-  #waiting = 0;
-  #lost = 0;
-  #log = 0;
-
-  /** `onLost` receives the number of entries that are lost, and the reason. */
-  constructor(store: Store, onLost: (count: number, reason: string) => void) {
-    this.#store = store;
-    this.#onLost = onLost;
-    this.#batcher = new Batcher({ batchMax, run: (_, batch) => this.#run(batch) });
-  }
-
-  /** Records an entry on the trail of its project, and on that of its user unless `isProjectOnly`. */
-  write(projectId: string, entry: AuditEntry, isProjectOnly: boolean): void {
-    if (this.#isRepeatedRefusal(projectId, entry)) return;
-    if (this.#waiting >= waitingMax) {
-      this.#lost += 1;
-      return;
-    }
-    this.#waiting += 1;
-    this.#batcher.push("", { projectId, entry, isProjectOnly });
-  }
-
-  idle(): Promise<void> {
     return this.#batcher.idle();
   }
 
@@ -156,7 +133,7 @@ class AuditWriter {
     const log = this.#log;
     await Promise.all(byTrail(batch).map(entries => this.#commit(entries, log)));
     this.#waiting -= batch.length;
-    if (this.#lost > 0) this.#onLost(this.#lost, "too many were waiting");
+    if (this.#lost > 0) this.#noteLost(this.#lost, "too many were waiting");
     this.#lost = 0;
   }
 
@@ -169,8 +146,12 @@ class AuditWriter {
     // After an unknown outcome another attempt could write the entries twice.
     const isRetryable = (error: unknown) => error instanceof AppError && error.code !== "outcome_unknown";
     await retry(commit, { attemptsMax, isRetryable }).catch(error => {
-      this.#onLost(entries.length, String(error));
+      this.#noteLost(entries.length, String(error));
     });
+  }
+
+  #noteLost(count: number, reason: string): void {
+    this.#logger.log("error", "audit_entries_lost", { count, reason });
   }
 }
 

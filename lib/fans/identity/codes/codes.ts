@@ -28,7 +28,7 @@ export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 /** The purposes of codes of users: a new password, and the verification of the address. A code is valid for one of them. */
 const purposes = ["password", "email"] as const;
 
-type CodePurpose = (typeof purposes)[number] | "login";
+export type CodePurpose = (typeof purposes)[number] | "login";
 
 interface CodesOptions {
   readonly store: Store;

@@ -5,11 +5,12 @@
  */
 
 import * as v from "valibot";
-import { invalidToken, tokenCharsMax } from "../../../auth/tokens/mod.ts";
+import { tokenCharsMax } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { identityEnvelope } from "../../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import {
+  authenticateUser,
   DeviceIdSchema,
   EmptyAnswer,
   type OperationCall,
@@ -37,10 +38,7 @@ export function deleteSessionUser(context: IdentityContext) {
     entries: {},
     responses,
     async run({ provider }, call) {
-      const { user, session } = await context.sessions.authenticate(call.request, call.project, {
-        authorize: call.note,
-      });
-      if (user.provider !== provider) throw invalidToken("provider");
+      const { user, session } = await authenticateUser(context, call, { provider });
       requireRecentLogin(context, session, "delete the account");
       return await remove(context, call, user.userId);
     },

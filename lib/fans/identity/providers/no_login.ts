@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { capabilityId, uuid } from "../../../auth/crypto/mod.ts";
+import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { identityEnvelope, json, named } from "../../../http/mod.ts";
 import { retry } from "../../../storage/background/mod.ts";
@@ -26,6 +26,7 @@ import {
   isAnonymous,
   isBanned,
   isWithdrawn,
+  newUser,
   type User,
   unixSeconds,
   withLogin,
@@ -84,19 +85,13 @@ export function createNoLoginUser(context: IdentityContext) {
       await limiter.attempt("noLoginCreate", { projectId, address: call.info.address });
       const now = unixSeconds(clock);
       const deviceId = uuid(random);
-      const user = await users.create(projectId, {
-        ...users.sealIds(uuid(random), capabilityId(random)),
-        provider: "noLogin",
-        username: data.username,
-        signUp: now,
-        loginHistory: [now],
-        devices: [{ deviceId, signUp: now, lastLogin: now }],
-        appProfile: {},
-      });
+      const { username } = data;
+      const unseen = newUser(users.newIds(random), now, { provider: "noLogin", username });
+      const user = await users.create(projectId, withLogin(unseen, deviceId, now));
       call.note({ userId: user.userId, deviceId });
       const { signUp: signup, ...record } = records.issue(projectId, user, { deviceId, timeStamp: now });
       return identityEnvelope(
-        { ...record, isNew: true, username: user.username, signup },
+        { ...record, isNew: true, username, signup },
         { message: "User is Correctly Created" },
       );
     },
@@ -269,18 +264,10 @@ async function userOfDevice(
   const now = unixSeconds(clock);
   const key = { kind: "device", ...registration } as const;
   async function claimUser(): Promise<{ user: User; isNew: boolean } | undefined> {
-    const offered = users.sealIds(uuid(random), capabilityId(random));
+    const offered = users.newIds(random);
     const ids = await users.claim(projectId, key, offered);
-    const user = await users.create(projectId, {
-      ...ids,
-      provider: "anonymous",
-      username: "",
-      signUp: now,
-      loginHistory: [now],
-      devices: [{ deviceId: registration.deviceId, signUp: now, lastLogin: now }],
-      appProfile: {},
-      registration,
-    });
+    const unseen = newUser(ids, now, { provider: "anonymous", username: "", registration });
+    const user = await users.create(projectId, withLogin(unseen, registration.deviceId, now));
     if (isAnonymous(user)) return { user, isNew: ids.userId === offered.userId };
     await users.release(projectId, key, user.userId);
     return undefined;

@@ -20,6 +20,7 @@ import { identityEnvelope, named } from "../../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import {
   answerOf,
+  authenticateUser,
   DeviceIdSchema,
   DeviceItemSchema,
   type OperationCall,
@@ -128,10 +129,9 @@ async function checkOwnToken(
     readonly verifier: SocialVerifier;
   },
 ): Promise<User> {
-  const { request, project, note } = call;
-  const { user } = await context.sessions.authenticate(request, project, { authorize: note });
-  const { provider, origin } = user;
-  if (provider !== check.provider || origin === undefined) throw invalidToken("provider");
+  const { user } = await authenticateUser(context, call, { provider: check.provider });
+  const { origin } = user;
+  if (origin === undefined) throw invalidToken("provider");
   const { userId, accessToken, idToken } = check.input;
   if (userId !== undefined && userId !== origin.subject) throw socialTokenRejected("subject");
   if (accessToken === undefined && idToken === undefined) return user;
@@ -139,7 +139,7 @@ async function checkOwnToken(
   if (identity.issuer !== origin.issuer || identity.subject !== origin.subject) {
     throw socialTokenRejected("caller");
   }
-  return await updateProfile(context, project.id, { user, identity });
+  return await updateProfile(context, call.project.id, { user, identity });
 }
 
 async function vouchedUser(

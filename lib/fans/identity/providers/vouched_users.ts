@@ -6,27 +6,35 @@
  */
 
 import * as v from "valibot";
-import { capabilityId, uuid } from "../../../auth/crypto/mod.ts";
 import { anyTokenTypes, type RemoteIssuer } from "../../../auth/remote_issuers/mod.ts";
 import { foreignBearerToken, invalidToken } from "../../../auth/tokens/mod.ts";
-import { AppError } from "../../../base/errors/mod.ts";
 import { identityEnvelope, named } from "../../../http/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import {
   answerOf,
   appProfile,
+  authenticateUser,
   DeviceIdSchema,
   loginHistory,
   type OperationCall,
   objectOnly,
   operation,
+  requireSessionDevice,
   tokenEntries,
 } from "../operations.ts";
 import type { Session, SessionTokens } from "../sessions/session.ts";
-import { type Authenticated, deviceOf } from "../sessions/sessions.ts";
-import { hostedIssuer, identitySetting } from "../settings.ts";
-import { accountBanned, isBanned, isWithdrawn, type User, unixSeconds, withLogin } from "../users.ts";
+import { deviceOf } from "../sessions/sessions.ts";
+import { hostedIssuer } from "../settings.ts";
+import {
+  accountBanned,
+  isBanned,
+  isWithdrawn,
+  newUser,
+  type User,
+  unixSeconds,
+  withLogin,
+} from "../users.ts";
 import { AppProfileSchema, assertAppProfileFits, UsernameSchema, usernameCharactersMax } from "./fields.ts";
 
 /**
@@ -48,18 +56,9 @@ export async function findOrCreateVouchedUser(
   return user;
 
   async function create(): Promise<User> {
-    const offered = users.sealIds(uuid(random), capabilityId(random));
-    const ids = await users.claim(projectId, key, offered);
-    return await users.create(projectId, {
-      ...ids,
-      provider,
-      username,
-      signUp: unixSeconds(clock),
-      loginHistory: [],
-      devices: [],
-      appProfile: {},
-      origin: { issuer, subject },
-    });
+    const ids = await users.claim(projectId, key, users.newIds(random));
+    const facts = { provider, username, origin: { issuer, subject } };
+    return await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
   }
 }
 
@@ -113,6 +112,7 @@ export async function issuerUser(
 }
 
 const provider = { strategies: ["email"], providers: ["hostedIdp"] } as const;
+const bearer = { provider: "hostedIdp", isCounted: true };
 const profileEntries = { username: v.string(), appProfile, loginHistory };
 
 const ProfileAnswer = named("HostedProfile", answerOf(v.strictObject(profileEntries)));
@@ -208,10 +208,8 @@ export function checkHostedUser(context: IdentityContext) {
 }
 
 async function checkOwnToken(context: IdentityContext, call: OperationCall, deviceId: string) {
-  const { user, session } = await authenticateSession(context, call);
-  if (identitySetting(call.project, "deviceCheck") === "session" && deviceId !== session.deviceId) {
-    throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
-  }
+  const { user, session } = await authenticateUser(context, call, bearer);
+  requireSessionDevice(call.project, session, deviceId);
   return { user, tokens: { accessToken: tokenOf(call) } };
 }
 
@@ -225,7 +223,7 @@ async function authenticate(
   call: OperationCall,
 ): Promise<{ readonly user: User; readonly session: Session | null }> {
   return context.tokens.namesOwnKey(tokenOf(call))
-    ? await authenticateSession(context, call)
+    ? await authenticateUser(context, call, bearer)
     : { user: await vouchedUser(context, call), session: null };
 }
 
@@ -238,22 +236,6 @@ async function vouchedUser(context: IdentityContext, call: OperationCall): Promi
   call.note({ userId });
   await context.limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
   return user;
-}
-
-/** Authenticates the bearer of an access token, and spends a look-up before anything is read. */
-async function authenticateSession(
-  { sessions, limiter }: IdentityContext,
-  { request, project, info, note }: OperationCall,
-): Promise<Authenticated> {
-  const caller = await sessions.authenticate(request, project, {
-    async authorize(holder) {
-      note(holder);
-      const { userId } = holder;
-      await limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
-    },
-  });
-  if (caller.user.provider !== "hostedIdp") throw invalidToken("provider");
-  return caller;
 }
 
 function tokenOf({ request }: OperationCall): string {

@@ -60,7 +60,7 @@ export interface SessionDevice {
   /** The User-Agent header. @default "" */
   readonly userAgent?: string;
   /** Address of the client. @default unknown */
-  readonly address?: string;
+  readonly address?: string | undefined;
 }
 
 /** Makes the session of a login at `now`, in Unix ms. */

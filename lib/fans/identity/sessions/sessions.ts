@@ -58,7 +58,7 @@ export function deviceOf(
   { request, info }: { readonly request: Request; readonly info: ClientInfo },
 ): SessionDevice {
   const userAgent = request.headers.get("user-agent") ?? "";
-  return { deviceId, userAgent, ...(info.address === undefined ? {} : { address: info.address }) };
+  return { deviceId, userAgent, address: info.address };
 }
 
 export interface OpenedSession {
@@ -214,10 +214,7 @@ export class Sessions {
     await authorize?.(holderOf(claims));
     const { userId, sid } = claims;
     if (scope === "local") await this.revoke(project.id, userId, sid);
-    else {
-      const except = scope === "others" ? { except: sid } : {};
-      await this.#revokeAll(project.id, userId, { by: sid, ...except });
-    }
+    else await this.revokeAll(project.id, userId, { by: sid, except: scope === "others" ? sid : undefined });
   }
 
   /** Lists the user's live sessions, the one that expires first at the start. */
@@ -262,15 +259,7 @@ export class Sessions {
   }
 
   /** Ends all sessions (except one) and refuses older access tokens everywhere; returns the number that ended. */
-  async revokeAll(
-    projectId: string,
-    userId: string,
-    options: Pick<RevokeAll, "except" | "isFinal"> = {},
-  ): Promise<number> {
-    return await this.#revokeAll(projectId, userId, options);
-  }
-
-  async #revokeAll(projectId: string, userId: string, which: Omit<RevokeAll, "now">): Promise<number> {
+  async revokeAll(projectId: string, userId: string, which: Omit<RevokeAll, "now"> = {}): Promise<number> {
     const { store, clock } = this.#options;
     const rule = revokeAllRule({ ...which, now: clock() });
     return await decide(store, userPartition(projectId, userId), rule);
@@ -421,7 +410,7 @@ export function revokeRule(sid: string, now: number): Rule<readonly [ReadRecord,
 interface RevokeAll {
   readonly now: number;
   /** A session that survives, if it is alive. */
-  readonly except?: string;
+  readonly except?: string | undefined;
   /** The session that asks: if it is over, nothing ends. */
   readonly by?: string;
   /** True where the user gets no new proofs of identity. Those from processes whose clocks are ahead end too. @default false */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { HashGate, HashGateOptions } from "../../../../lib/auth/passwords/mod.ts";
-import { concurrentHashesDefault, createHashGate, gatedHasher } from "../../../../lib/auth/passwords/mod.ts";
+import { concurrentHashesDefault, gatedHasher, HashGate } from "../../../../lib/auth/passwords/mod.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { quickHasher } from "./_setup.ts";
 
@@ -16,8 +15,8 @@ class Bench {
   readonly #finish = new Map<string, { resolve: (name: string) => void; reject: (error: Error) => void }>();
   readonly gate: HashGate;
 
-  constructor(options: HashGateOptions = {}) {
-    this.gate = createHashGate({
+  constructor(options: ConstructorParameters<typeof HashGate>[0] = {}) {
+    this.gate = new HashGate({
       timer: (callback, delayMs) => {
         this.timers.set(callback, delayMs);
         return () => this.timers.delete(callback);
@@ -75,8 +74,8 @@ describe("the hash gate", () => {
     assert.deepEqual(bench.begun, ["a", "b", "c"]);
     for (const name of ["a", "b", "c", "d"]) await bench.finish(name);
     await Promise.all(all);
-    assert.throws(() => createHashGate({ concurrentMax: 0 }), RangeError);
-    assert.throws(() => createHashGate({ concurrentMax: Number.NaN }), RangeError);
+    assert.throws(() => new HashGate({ concurrentMax: 0 }), RangeError);
+    assert.throws(() => new HashGate({ concurrentMax: Number.NaN }), RangeError);
   });
 
   it("refuses at once as busy when 64 are waiting", async () => {

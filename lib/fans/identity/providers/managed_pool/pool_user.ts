@@ -8,9 +8,9 @@ import { codeAgeMsMax } from "../../codes/codes.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { UserIds } from "../../lookup_keys.ts";
 import { emailKey, normaliseEmail } from "../../lookup_keys.ts";
-import { DeviceIdSchema, type OperationCall } from "../../operations.ts";
+import { authenticateUser, DeviceIdSchema, type OperationCall } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
-import type { Authorize, OpenedSession } from "../../sessions/sessions.ts";
+import type { OpenedSession } from "../../sessions/sessions.ts";
 import { identitySetting } from "../../settings.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
 import { ExternalIdSchema, signatureInBody } from "../fields.ts";
@@ -21,26 +21,16 @@ export interface PoolUser {
   readonly session: Session;
 }
 
-/**
- * Authenticates the bearer of a request as a user of the pool, and notes it for the audit trail. `authorize` runs before
- * anything is read.
- *
- * @throws {AppError} What {@linkcode Sessions.authenticate} throws; `invalid_token` for a user of another provider.
- */
+/** Authenticates the bearer of a request as a user of the pool; `isCounted` spends a look-up. */
 export async function authenticatePoolUser(
-  { sessions }: IdentityContext,
+  context: IdentityContext,
   call: OperationCall,
-  authorize?: Authorize,
+  isCounted = false,
 ): Promise<PoolUser> {
-  const { user, session } = await sessions.authenticate(call.request, call.project, {
-    authorize: holder => {
-      call.note(holder);
-      return authorize?.(holder);
-    },
-  });
+  const { user, session } = await authenticateUser(context, call, { provider: "managedPool", isCounted });
   call.note({ deviceId: session.deviceId });
   const { account } = user;
-  if (user.provider !== "managedPool" || account === undefined) throw invalidToken("provider");
+  if (account === undefined) throw invalidToken("provider");
   return { user, account, session };
 }
 
@@ -160,7 +150,7 @@ const codeMinutes = codeAgeMsMax / 60_000;
 const acceptLanguageCharactersMax = 512;
 
 /** The recipient of a mail, and the request that caused it. */
-interface MailParties {
+export interface MailParties {
   readonly to: string;
   readonly call: Pick<OperationCall, "project" | "request">;
 }

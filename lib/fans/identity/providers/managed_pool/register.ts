@@ -8,7 +8,7 @@
  */
 
 import * as v from "valibot";
-import { capabilityId, uuid } from "../../../../auth/crypto/mod.ts";
+import { uuid } from "../../../../auth/crypto/mod.ts";
 import { checkPassword, dummyHash } from "../../../../auth/passwords/mod.ts";
 import { AppError } from "../../../../base/errors/mod.ts";
 import { identityEnvelope, named } from "../../../../http/mod.ts";
@@ -26,6 +26,7 @@ import {
   isAnonymous,
   isBanned,
   isWithdrawn,
+  newUser,
   type User,
   unixSeconds,
   withLogin,
@@ -94,18 +95,9 @@ export function registerPoolUser(context: IdentityContext) {
 
 async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
   const { users, clock, random } = context;
-  const offered = users.sealIds(uuid(random), capabilityId(random));
-  const ids = await claimEmail(context, projectId, { email: account.email, ids: offered });
-  const user = await users.create(projectId, {
-    ...ids,
-    provider: "managedPool",
-    username: account.nickname,
-    signUp: unixSeconds(clock),
-    loginHistory: [],
-    devices: [],
-    appProfile: {},
-    account,
-  });
+  const ids = await claimEmail(context, projectId, { email: account.email, ids: users.newIds(random) });
+  const facts = { provider: "managedPool", username: account.nickname, account } as const;
+  const user = await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
   const isNew = user.account?.passwordHash === account.passwordHash;
   if (isNew) await users.claim(projectId, emailKey(account.email), ids);
   return user;
@@ -113,7 +105,7 @@ async function create(context: IdentityContext, projectId: string, account: Acco
 
 /** Notes that two have registered an address that nobody has proved: which of them it belongs to is open. */
 async function contest({ users }: IdentityContext, projectId: string, holder: User): Promise<void> {
-  if (holder.account?.isEmailVerified !== false || holder.account.isContested === true) return;
+  if (holder.account?.isEmailVerified !== false || holder.account.isContested) return;
   await users.update(projectId, holder.userId, ({ account, ...user }) =>
     account === undefined || account.isEmailVerified
       ? { ...user, account }
@@ -125,6 +117,7 @@ function newAccount({ clock }: IdentityContext, data: RegisterData, passwordHash
   return {
     email: data.email,
     isEmailVerified: false,
+    isContested: false,
     nickname: data.nickname ?? "",
     passwordHash,
     terms: [data["custom:terms_optin1"] ?? "", data["custom:terms_optin2"] ?? ""],

@@ -1,10 +1,11 @@
 /**
- * Changes of a user's own e-mail address and profile.
+ * Changes of a user's own e-mail address, password and profile.
  *
  * @module
  */
 
 import * as v from "valibot";
+import { checkPassword } from "../../../../auth/passwords/mod.ts";
 import { invalidToken } from "../../../../auth/tokens/mod.ts";
 import { AppError } from "../../../../base/errors/mod.ts";
 import {
@@ -23,9 +24,11 @@ import {
   type OperationCall,
   objectOnly,
   operation,
+  requireSessionDevice,
+  SessionAnswer,
   updatedAt,
 } from "../../operations.ts";
-import { identitySetting } from "../../settings.ts";
+import { deviceOf } from "../../sessions/sessions.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
 import { requireRecentLogin } from "../delete_user.ts";
 import { NewEmailSchema } from "../fields.ts";
@@ -35,8 +38,12 @@ import {
   emailChangedMail,
   isSameEmail,
   managedPool,
+  NewPasswordSchema,
+  PasswordSchema,
   type PoolUser,
+  passwordChangedMail,
   profileEntries,
+  sessionReply,
   switchEmailKey,
 } from "./pool_user.ts";
 
@@ -130,7 +137,7 @@ function changed(account: Account, data: Changes, updatedAt: number): Account {
     email,
     nickname,
     isEmailVerified: account.isEmailVerified && email === account.email,
-    isContested: account.isContested === true && isSame,
+    isContested: account.isContested && isSame,
     terms: [data["custom:terms_optin1"] ?? first, data["custom:terms_optin2"] ?? second],
     updatedAt,
   };
@@ -145,6 +152,69 @@ async function releaseOldEmail(
   const { project, info } = call;
   await codes.revoke(project.id, before);
   background.run("mail_email_changed", info, () => mailer.send(emailChangedMail({ to: before, call })));
+}
+
+/**
+ * Sets a new password and opens a new session; all others end. Wrong previous
+ * passwords count against the session, so that failed logins of strangers do not prevent a change.
+ */
+export function changePoolPassword(context: IdentityContext) {
+  const { hasher, passwordPolicy, limiter, sessions, codes, background, mailer } = context;
+  return operation({
+    ...managedPool,
+    entries: {
+      data: v.pipe(
+        v.object({ password: NewPasswordSchema, previousPassword: PasswordSchema }),
+        v.description("The new password, and the present one as proof"),
+      ),
+    },
+    responses: { 200: { description: "The new session record with tokens", schema: SessionAnswer } },
+    async run({ data: { password, previousPassword } }, call) {
+      const { project, info } = call;
+      const caller = await authenticatePoolUser(context, call);
+      const { email, passwordHash } = caller.account;
+      await checkPassword(password, passwordPolicy, { email });
+      const facts = { projectId: project.id, address: info.address, email, sessionId: caller.session.sid };
+      await limiter.attempt("passwordChange", facts);
+      const { ok } = await hasher.verify(passwordHash, previousPassword);
+      if (!ok) throw wrongPassword();
+      if (password.normalize("NFKC") === previousPassword.normalize("NFKC")) throw samePassword();
+      const user = await replaceHash(context, call, caller, await hasher.hash(password));
+      const opened = await sessions.open(project, user, deviceOf(caller.session.deviceId, call));
+      await sessions.revokeAll(project.id, user.userId, { except: opened.session.sid });
+      await codes.revoke(project.id, email, "password");
+      await limiter.clear(facts);
+      background.run("mail_password_changed", info, () =>
+        mailer.send(passwordChangedMail({ to: email, call })),
+      );
+      return sessionReply(context, project.id, { ...opened, user });
+    },
+  });
+}
+
+/** Writes the hash if the stored one is still the verified one. */
+async function replaceHash(
+  { users, clock }: IdentityContext,
+  { project }: OperationCall,
+  caller: PoolUser,
+  renewed: string,
+): Promise<User> {
+  const { passwordHash } = caller.account;
+  const user = await users.update(project.id, caller.user.userId, old =>
+    old.account?.passwordHash === passwordHash
+      ? { ...old, account: { ...old.account, passwordHash: renewed, updatedAt: unixSeconds(clock) } }
+      : old,
+  );
+  if (user?.account?.passwordHash === renewed) return user;
+  throw new AppError("conflict", "Cannot change the password as it changed meanwhile: try again");
+}
+
+function wrongPassword(): AppError {
+  return new AppError("invalid_credentials", "Cannot change the password as the previous one is wrong");
+}
+
+function samePassword(): AppError {
+  return new AppError("same_password", "Cannot change the password to the same one");
 }
 
 const optins = { "custom:terms_optin1": v.string(), "custom:terms_optin2": v.string() };
@@ -183,7 +253,7 @@ export function fetchPoolUser(context: IdentityContext) {
   return operation({
     ...lookup,
     entries: {},
-    run: async (_, call) => profileReply(context, call, await authenticate(context, call)),
+    run: async (_, call) => profileReply(context, call, await authenticatePoolUser(context, call, true)),
   });
 }
 
@@ -193,21 +263,10 @@ export function checkPoolUser(context: IdentityContext) {
     ...lookup,
     entries: { deviceId: DeviceIdSchema },
     async run({ deviceId }, call) {
-      const caller = await authenticate(context, call);
-      const isStrict = identitySetting(call.project, "deviceCheck") === "session";
-      if (isStrict && deviceId !== caller.session.deviceId) {
-        throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
-      }
+      const caller = await authenticatePoolUser(context, call, true);
+      requireSessionDevice(call.project, caller.session, deviceId);
       return profileReply(context, call, caller);
     },
-  });
-}
-
-/** Authenticates the bearer, and spends a look-up before anything is read. */
-async function authenticate(context: IdentityContext, call: OperationCall): Promise<PoolUser> {
-  const { project, info } = call;
-  return await authenticatePoolUser(context, call, async ({ userId }) => {
-    await context.limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
   });
 }
 

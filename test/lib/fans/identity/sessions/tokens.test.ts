@@ -30,6 +30,7 @@ const accessTokenTtlSecondsMin = 570;
 const account = {
   email: "kim@example.com",
   isEmailVerified: true,
+  isContested: false,
   nickname: "Kimmy",
   passwordHash: "$scrypt$",
   terms: ["", ""] as const,
