@@ -154,7 +154,7 @@ function feeding(store: Store): (count: number) => Promise<void> {
   const perTurn = 1_000;
   const feeder = new ScoreDelivery({
     store,
-    resolveTarget: target => locations[Number(target)] ?? "undeclared",
+    resolveTarget: async target => locations[Number(target)] ?? "undeclared",
     readScore: async () => null,
     onGivenUp: error => {
       throw error;

@@ -9,13 +9,12 @@ import type { Logger, Timer } from "../../http/mod.ts";
 import { systemTimer } from "../../http/requests/body.ts";
 import { repairDistinctScores } from "./scores/change_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
-import type { LeaderboardServices } from "./scores/resolve_board.ts";
-import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
+import { type BoardPath, type LeaderboardServices, resolveBoard } from "./scores/resolve_board.ts";
 import { createEntryRemoval, createRetention } from "./scores/retention.ts";
-import type { ReadRecordedScore } from "./scores/score_delivery.ts";
 import {
   createRecordReader,
   createTargetResolver,
+  type ReadRecordedScore,
   ScoreDelivery,
   type ScoreDeliveryOptions,
   scoreTargets,

@@ -6,7 +6,6 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { decide, type Store } from "../../storage/mod.ts";
-import type { ScoreTarget } from "../leaderboards/scores/score_delivery.ts";
 import { readAccountNote, signUpProjectOf } from "../users/mod.ts";
 import { joinProject, targetQueryOf } from "./board_sums.ts";
 import {
@@ -89,8 +88,7 @@ async function commitCommand(services: CommandServices, run: Run, uses: LimitUse
   let projectId = user.projectId ?? cachedUser.projectId;
   let foundProject: string | null = null;
   for (let instants = 0; ; ) {
-    const loading = boards.targets(projectId, query);
-    const targets: readonly ScoreTarget[] = loading instanceof Promise ? await loading : loading;
+    const targets = await boards.targets(projectId, query);
     const readsAccount = needsProject(user, cachedUser, now);
     const context: CommandContext = {
       config,

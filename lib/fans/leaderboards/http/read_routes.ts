@@ -27,7 +27,13 @@ import {
 import { acceptsEvents, eventStreamHeaders, eventStreamType } from "../../../http/replies/replies.ts";
 import { Batcher, memoize } from "../../../storage/background/mod.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
-import { type Ranking, readAround, readRanking, readUserEntry } from "../ranking/ranking.ts";
+import {
+  type RankedEntry,
+  type Ranking,
+  readAround,
+  readRanking,
+  readUserEntry,
+} from "../ranking/ranking.ts";
 import { type LeaderboardServices, type ResolvedBoard, resolveBoard } from "../scores/resolve_board.ts";
 import type { Retention } from "../scores/retention.ts";
 import {
@@ -117,8 +123,7 @@ export function readRoutes<const U extends string, N extends BoardScope["name"]>
       query: EntryQuerySchema,
       responses: { 200: { description: "The entry", schema: OneSchema } },
       handle: async ({ request, params, query }) => {
-        const found = readableBoard(context, params, { request, season: query.season });
-        const board = found instanceof Promise ? await found : found;
+        const board = await readableBoard(context, params, { request, season: query.season });
         const headers = board.declaration.visibility === "public" ? shared : unshared;
         return json(200, await readOne(context, board, params.userId), headers);
       },
@@ -239,6 +244,18 @@ function createLeaderReader(
  */
 type Members<T> = { readonly [K in keyof Required<T>]: T[K] };
 
+/** The properties of an entry that depend on its user alone, whose text is cached with the profile. */
+type UserProperty = "userId" | "publicProfile";
+
+/** The JSON of the other properties, in their order. A property that the schema gains is missing here: the compiler says so. */
+const rankedTexts: Readonly<
+  Record<Exclude<keyof LeaderboardEntry, UserProperty>, (entry: RankedEntry) => string>
+> = {
+  rank: ({ rank }) => `"rank":${rank},`,
+  score: ({ score }) => `"score":${score},`,
+};
+const rankedTextsInOrder = Object.values(rankedTexts);
+
 /** Renders the first `count` entries of a listing, separated by commas. */
 function entriesText({ entries, profiles, isShared }: Listing, count: number = entries.length): string {
   const textOf = isShared ? cachedUserText : userText;
@@ -247,8 +264,9 @@ function entriesText({ entries, profiles, isShared }: Listing, count: number = e
     const entry = entries[index];
     const profile = profiles[index];
     if (entry === undefined || profile === undefined) break;
-    const { rank, score, userId } = entry;
-    text += `${index === 0 ? "" : ","}{"rank":${rank},"score":${score},${textOf(userId, profile)}`;
+    text += index === 0 ? "{" : ",{";
+    for (const textOfProperty of rankedTextsInOrder) text += textOfProperty(entry);
+    text += textOf(entry.userId, profile);
   }
   return text;
 }
@@ -269,11 +287,10 @@ function userText(userId: string, profile: PublicProfile): string {
   return JSON.stringify(userMembers(userId, profile)).slice(1);
 }
 
-/** Returns the members of an entry that depend on its user alone. */
 function userMembers(
   userId: string,
   { username }: PublicProfile,
-): Members<Omit<LeaderboardEntry, "rank" | "score">> {
+): Members<Pick<LeaderboardEntry, UserProperty>> {
   const publicProfile: Members<PublicProfile> = { username };
   return { userId, publicProfile };
 }
@@ -305,13 +322,12 @@ export async function readOne(
   board: ResolvedBoard,
   userId: string,
 ): Promise<Immutable<v.InferOutput<typeof OneSchema>>> {
-  const profiles = publicProfiles(board.project.id, [userId]);
-  // Both are asked for at once; a failure of the profile is reported after that of the entry.
-  if (profiles instanceof Promise) profiles.catch(() => {});
-  const found = await readUserEntry(store, board.location, userId);
+  const [found, [profile = { username: "" }]] = await Promise.all([
+    readUserEntry(store, board.location, userId),
+    publicProfiles(board.project.id, [userId]),
+  ]);
   if (found === null) throw noEntry();
   const { entry, totalCount, percentile } = found;
-  const [profile = { username: "" }] = await profiles;
   const data: Members<LeaderboardEntry> = { ...entry, ...userMembers(userId, profile) };
   return { data, meta: { totalCount, percentile, ...metaOf(board) } };
 }
@@ -350,10 +366,8 @@ async function openStream(
         name: [projectId, eventId, leaderboardId, season ?? "", apiKey].join("/"),
         event: "leaderboard",
         wrap: data => data,
-        locate: () =>
-          chain(readableBoard(context, params, { season, request: credentials }), board =>
-            boardSource(context, board),
-          ),
+        locate: async () =>
+          boardSource(context, await readableBoard(context, params, { season, request: credentials })),
       },
     ],
   });

@@ -188,6 +188,7 @@ const HiddenUserReply = named("HiddenUserReply", v.object({ data: HiddenUserSche
 /** Builds the routes of hidden users. */
 function hiddenUserRoutes(context: LeaderboardContext) {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
+  const ofOne = { path: `${path}/:userId`, auth: usersWriter, params: HiddenUserParams } as const;
   return [
     route({
       method: "GET",
@@ -198,9 +199,7 @@ function hiddenUserRoutes(context: LeaderboardContext) {
         "Lists the users whom the leaderboards of the project leave out, in the order in which they were hidden.",
       auth: usersReader,
       params: HiddenUsersParams,
-      responses: {
-        200: { description: "The hidden users", schema: HiddenUsersReply },
-      },
+      responses: { 200: { description: "The hidden users", schema: HiddenUsersReply } },
       errors: ["not_found"],
       handle: async ({ principal, params: { projectId } }) => {
         await requireOwnProject(directory, principal, projectId);
@@ -208,17 +207,13 @@ function hiddenUserRoutes(context: LeaderboardContext) {
       },
     }),
     route({
+      ...ofOne,
       method: "PUT",
-      path: `${path}/:userId`,
       operation: "hideUser",
       summary: "Hide a user",
       description:
         "Leaves the user out of the lists of the project's leaderboards. All ranks stay as they are.",
-      auth: usersWriter,
-      params: HiddenUserParams,
-      responses: {
-        200: { description: "The user is hidden", schema: HiddenUserReply },
-      },
+      responses: { 200: { description: "The user is hidden", schema: HiddenUserReply } },
       errors: ["not_found", "conflict"],
       handle: async ({ principal, params: { projectId, userId } }) => {
         await requireOwnProject(directory, principal, projectId);
@@ -226,13 +221,11 @@ function hiddenUserRoutes(context: LeaderboardContext) {
       },
     }),
     route({
+      ...ofOne,
       method: "DELETE",
-      path: `${path}/:userId`,
       operation: "showUser",
       summary: "Show a user again",
       description: "Lists the user on the project's leaderboards again.",
-      auth: usersWriter,
-      params: HiddenUserParams,
       responses: { 204: { description: "The user is not hidden" } },
       errors: ["not_found"],
       handle: async ({ principal, params: { projectId, userId } }) => {

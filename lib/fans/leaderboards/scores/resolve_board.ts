@@ -10,13 +10,13 @@ import { shardOf } from "../../../base/text/mod.ts";
 import { chain } from "../../../http/mod.ts";
 import { type Partition, type Store, tenantPartition } from "../../../storage/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
-import type { Season } from "../settings/board_settings.ts";
 import {
   type BoardDeclaration,
   declarationsMax,
   eventBoard,
   projectBoards,
   type RankStyle,
+  type Season,
 } from "../settings/board_settings.ts";
 import { type SeasonQuery, selectSeason } from "../settings/seasons.ts";
 
@@ -125,7 +125,7 @@ export interface BoardLocation {
   readonly order: "desc" | "asc";
   readonly rankStyle: RankStyle;
   /** Omitted: every score is ranked. */
-  readonly bounds?: { readonly min: number; readonly max: number };
+  readonly bounds?: { readonly min: number; readonly max: number } | undefined;
   /**
    * True if each change is a decision guarded by a record: for dense ranks, which need a second board, and for bounds that
    * a sum must not leave.
@@ -142,7 +142,7 @@ export function locateBoard(declaration: BoardDeclaration, address: BoardAddress
     shards: [boardPartition(address, 0), ...others],
     order,
     rankStyle,
-    ...(bounds === undefined ? {} : { bounds }),
+    bounds,
     // The score feed delivers whole scores, whose bounds need no decision.
     isGuarded: rankStyle === "dense" || (bounds !== undefined && source.type === "direct"),
   };

@@ -10,7 +10,6 @@
  */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { chain } from "../../../http/mod.ts";
 import { Cache, Delivery, followRecord, mapConcurrent } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
@@ -162,25 +161,15 @@ const sourcesByEvent = new WeakMap<
   { readonly project: Project; readonly sources: readonly TargetSource[] }
 >();
 
-/** Lists the targets that an action may change; without a promise while project and event are cached. */
-export function scoreTargets(
+/** Lists the targets that an action may change. */
+export async function scoreTargets(
   directory: Directory,
   projectId: string | null,
-  query: TargetQuery,
-): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]> {
+  { action, at, eventId }: TargetQuery,
+): Promise<readonly ScoreTarget[]> {
   if (projectId === null) return [];
-  const project = directory.project(projectId);
-  const event = query.eventId === null ? null : directory.event(projectId, query.eventId);
-  return project instanceof Promise || event instanceof Promise
-    ? Promise.all([project, event]).then(found => targetsOf(query, ...found))
-    : targetsOf(query, project, event);
-}
-
-function targetsOf(
-  { action, at }: TargetQuery,
-  project: Project | null,
-  event: Event | null,
-): readonly ScoreTarget[] {
+  const project = await directory.project(projectId);
+  const event = eventId === null ? null : await directory.event(projectId, eventId);
   if (project === null) return [];
   const sources = event === null ? projectSources(project) : eventSources(project, event);
   const targets: ScoreTarget[] = [];
@@ -302,8 +291,7 @@ export type TargetRefusal = "undeclared" | "closed";
 
 type Resolved = BoardLocation | TargetRefusal;
 
-/** Resolves a target; without a promise while its project and event are cached. */
-export type ResolveTarget = (target: string) => Resolved | Promise<Resolved>;
+export type ResolveTarget = (target: string) => Promise<Resolved>;
 
 /** Creates a resolver that follows the settings of boards. */
 export function createTargetResolver(
@@ -334,14 +322,13 @@ export function createTargetResolver(
     return location;
   }
 
-  return target => {
+  return async target => {
     const cached = targets.get(target);
     const address = cached?.address ?? parseTarget(target);
-    return chain(fedBoard(directory, address), declaration => {
-      if (declaration === undefined) return "undeclared";
-      if (cached?.declaration !== declaration) return locate(target, declaration, address);
-      return clock() < cached.closesAt ? cached.location : "closed";
-    });
+    const declaration = await fedBoard(directory, address);
+    if (declaration === undefined) return "undeclared";
+    if (cached?.declaration !== declaration) return await locate(target, declaration, address);
+    return clock() < cached.closesAt ? cached.location : "closed";
   };
 }
 
@@ -364,30 +351,17 @@ export function createRecordReader(
   };
 }
 
-/** Finds the declaration of a board unless back ends write its scores. */
-function fedBoard(
+/** Finds the declaration of a board; undefined also where back ends write its scores. */
+async function fedBoard(
   directory: Directory,
-  address: BoardAddress,
-): BoardDeclaration | undefined | Promise<BoardDeclaration | undefined> {
-  const project = directory.project(address.projectId);
-  const event = address.eventId === null ? null : directory.event(address.projectId, address.eventId);
-  // While both are cached, as they are for nearly every action, neither a promise nor a closure is made.
-  return project instanceof Promise || event instanceof Promise
-    ? Promise.all([project, event]).then(found => declarationOf(address, ...found))
-    : declarationOf(address, project, event);
-}
-
-function declarationOf(
-  { eventId, leaderboardId }: BoardAddress,
-  project: Project | null,
-  event: Event | null,
-): BoardDeclaration | undefined {
+  { projectId, eventId, leaderboardId }: BoardAddress,
+): Promise<BoardDeclaration | undefined> {
+  const project = await directory.project(projectId);
   if (project === null) return undefined;
-  if (eventId === null) return unlessDirect(projectBoards(project).get(leaderboardId));
-  return event === null ? undefined : unlessDirect(eventBoard(project, event, leaderboardId));
-}
-
-function unlessDirect(declaration: BoardDeclaration | undefined): BoardDeclaration | undefined {
+  const event = eventId === null ? null : await directory.event(projectId, eventId);
+  if (eventId !== null && event === null) return undefined;
+  const declaration =
+    event === null ? projectBoards(project).get(leaderboardId) : eventBoard(project, event, leaderboardId);
   return declaration?.source.type === "direct" ? undefined : declaration;
 }
 

@@ -15,8 +15,7 @@ import {
   periodOf,
 } from "../../../base/calendar/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
-import type { Season, SeasonSchedule } from "./board_settings.ts";
-import { type BoardDeclaration, keepSeasonsMax } from "./board_settings.ts";
+import { type BoardDeclaration, keepSeasonsMax, type Season, type SeasonSchedule } from "./board_settings.ts";
 
 /** The settings from which the seasons of a board follow. */
 export type SeasonRules = Pick<BoardDeclaration, "seasons" | "graceMs" | "keepSeasons">;

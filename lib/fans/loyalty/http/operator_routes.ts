@@ -22,7 +22,6 @@ import {
 import { UserIdSchema } from "../../../http/requests/validate.ts";
 import type { SpaceKey } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/code_pools.ts";
-import type { DryRun } from "../engine/replay.ts";
 import type { Loyalty } from "../loyalty.ts";
 import type { RedemptionView } from "../products/products.ts";
 import type { SpaceUser } from "../user/state.ts";
@@ -48,15 +47,12 @@ const ReplayObject = named(
   "HistoryReplayRequest",
   v.object({
     document: v.pipe(
-      v.exactOptional(v.lazy(objectSchemaFor)),
+      v.exactOptional(noList(ReplayedDocument)),
       v.description("Loyalty configuration to replay under; without it the current one"),
     ),
   }),
 );
-const ReplayBody = v.lazy(
-  (input): v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> =>
-    Array.isArray(input) ? v.never("Expected an object") : ReplayObject,
-);
+const ReplayBody = noList(ReplayObject);
 const ReversalBody = named(
   "TransactionReversal",
   v.object({
@@ -70,8 +66,8 @@ const ReversalBody = named(
 );
 
 /** An object schema without required members takes a list for an object. */
-function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string, unknown>> {
-  return Array.isArray(input) ? v.never("Expected an object") : ReplayedDocument;
+function noList<T>(schema: v.GenericSchema<unknown, T>): v.LazySchema<v.GenericSchema<unknown, T>> {
+  return v.lazy(input => (Array.isArray(input) ? v.never("Expected an object") : schema));
 }
 
 /** Creates the routes for operators. */
@@ -101,8 +97,15 @@ function dryRunRoute({ loyalty, usersReader }: LoyaltyOperatorContext) {
       const { userId, ...action } = call.body;
       const user = userOf(call.principal, userId);
       const tried = await loyalty.dryRun(user, { ...action, isClientReport: false });
-      const profile = rewardsProfile(await loyalty.config(user.spaceId), tried.state);
-      return envelope({ ...dryRunDocument(tried), profile });
+      const { state, settled, effects, ...rest } = tried;
+      return envelope({
+        ...rest,
+        settled: settled.flatMap(({ at, transactions }) =>
+          transactions.map(({ type, payload }) => ({ at: Math.floor(at / 1_000), type, payload })),
+        ),
+        effects: effects.map(({ type, payload }) => ({ type, payload })),
+        profile: rewardsProfile(await loyalty.config(user.spaceId), state),
+      });
     },
   });
 }
@@ -120,10 +123,8 @@ function reversalRoute({ loyalty, rewardsWriter }: LoyaltyOperatorContext) {
     body: { schema: ReversalBody, example: { transactionId: "1760000000000-0" } },
     responses: { 200: { description: "The transaction that reversed it", schema: TransactionResponse } },
     errors: ["not_found", "conflict"],
-    handle: async call => {
-      const user = userOf(call.principal, call.params.userId);
-      return envelope(await loyalty.reverse(user, call.body.transactionId));
-    },
+    handle: async ({ principal, params, body }) =>
+      envelope(await loyalty.reverse(userOf(principal, params.userId), body.transactionId)),
   });
 }
 
@@ -140,10 +141,8 @@ function verificationRoutes({ loyalty, usersReader }: LoyaltyOperatorContext) {
       params: UserParams,
       responses: { 200: { description: "The proof, or every fault", schema: ReconciliationResponse } },
       errors: ["not_found"],
-      handle: async call => {
-        const user = userOf(call.principal, call.params.userId);
-        return envelope(await loyalty.reconcile(user));
-      },
+      handle: async ({ principal, params }) =>
+        envelope(await loyalty.reconcile(userOf(principal, params.userId))),
     }),
     route({
       method: "POST",
@@ -162,31 +161,10 @@ function verificationRoutes({ loyalty, usersReader }: LoyaltyOperatorContext) {
         },
       },
       errors: ["not_found"],
-      handle: async call => {
-        const user = userOf(call.principal, call.params.userId);
-        return envelope(await loyalty.replay(user, call.body.document));
-      },
+      handle: async ({ principal, params, body }) =>
+        envelope(await loyalty.replay(userOf(principal, params.userId), body.document)),
     }),
   ];
-}
-
-function dryRunDocument({
-  settled,
-  effects,
-  ...tried
-}: DryRun): Omit<Immutable<v.InferOutput<typeof DryRunResponse>["data"]>, "profile"> {
-  const { rules, missions, challenges, notifications, diagnostics } = tried;
-  return {
-    settled: settled.flatMap(({ at, transactions }) =>
-      transactions.map(({ type, payload }) => ({ at: Math.floor(at / 1_000), type, payload })),
-    ),
-    effects: effects.map(({ type, payload }) => ({ type, payload })),
-    rules,
-    missions,
-    challenges,
-    notifications,
-    diagnostics,
-  };
 }
 
 interface LoyaltyOperatorContext {
@@ -334,51 +312,40 @@ const RefundObject = named(
   }),
 );
 
-const RefundBody = v.optional(
-  v.lazy(
-    (input): v.GenericSchema<unknown, v.InferOutput<typeof RefundObject>> =>
-      Array.isArray(input) ? v.never("Expected an object") : RefundObject,
-  ),
-  { restock: true },
-);
+const RefundBody = v.optional(noList(RefundObject), { restock: true });
 
-const responses = { 200: { description: "The redemption", schema: RedemptionResponse } } as const;
-
-function redemptionRoutes(context: LoyaltyOperatorContext) {
-  const { usersReader, rewardsWriter } = context;
-  const { products } = context.loyalty;
+function redemptionRoutes({ usersReader, rewardsWriter, loyalty: { products } }: LoyaltyOperatorContext) {
+  const common = {
+    params: Params,
+    responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
+  } as const;
   return [
     route({
+      ...common,
       method: "GET",
       path: redemptionPath,
       operation: "getRedemption",
       summary: "Get a redemption of a user",
       description: "Redemptions stay on record for a year after their last step.",
       auth: usersReader,
-      params: Params,
-      responses,
       errors: ["not_found"],
-      handle: async call => {
-        const user = userOf(call.principal, call.params.userId);
-        return redemptionReply(await products.find(user, call.params.redemptionId));
-      },
+      handle: async ({ principal, params: { userId, redemptionId } }) =>
+        redemptionReply(await products.find(userOf(principal, userId), redemptionId)),
     }),
     route({
+      ...common,
       method: "POST",
       path: `${redemptionPath}/complete`,
       operation: "completeRedemption",
       summary: "Complete a redemption",
       description: "Marks a pending product as handed over.",
       auth: rewardsWriter,
-      params: Params,
-      responses,
       errors: ["not_found", "conflict"],
-      handle: async call => {
-        const user = userOf(call.principal, call.params.userId);
-        return redemptionReply(await products.complete(user, call.params.redemptionId));
-      },
+      handle: async ({ principal, params: { userId, redemptionId } }) =>
+        redemptionReply(await products.complete(userOf(principal, userId), redemptionId)),
     }),
     route({
+      ...common,
       method: "POST",
       path: `${redemptionPath}/refund`,
       operation: "refundRedemption",
@@ -386,15 +353,10 @@ function redemptionRoutes(context: LoyaltyOperatorContext) {
       description:
         "Gives the price back and takes back what the redemption gave, once. `restock` returns the units to the stock.",
       auth: rewardsWriter,
-      params: Params,
       body: { schema: RefundBody, described: RefundObject, example: { restock: true } },
-      responses,
       errors: ["not_found", "conflict"],
-      handle: async call => {
-        const user = userOf(call.principal, call.params.userId);
-        const restocks = call.body.restock;
-        return redemptionReply(await products.refund(user, call.params.redemptionId, { restocks }));
-      },
+      handle: async ({ principal, params: { userId, redemptionId }, body: { restock: restocks } }) =>
+        redemptionReply(await products.refund(userOf(principal, userId), redemptionId, { restocks })),
     }),
   ];
 }

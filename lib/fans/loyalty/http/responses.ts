@@ -42,7 +42,8 @@ const Challenge = named(
   }),
 );
 
-const Config = named(
+/** The members of a configuration that clients see. */
+export const PublicConfigSchema = named(
   "PublicLoyaltyConfig",
   v.object({
     metrics: v.array(
@@ -136,8 +137,7 @@ const AddedCodes = named(
 );
 const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: text }));
 
-/** The configuration as clients see it. */
-export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
+export const ConfigResponse = reply("PublicLoyaltyConfigReply", PublicConfigSchema);
 export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema);
 export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
 

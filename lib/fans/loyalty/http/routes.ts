@@ -7,16 +7,7 @@
 import * as v from "valibot";
 import type { Cursors, Permission } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import {
-  chain,
-  empty,
-  envelope,
-  type Guard,
-  type Immutable,
-  type JsonText,
-  jsonText,
-  route,
-} from "../../../http/mod.ts";
+import { empty, envelope, type Guard, type JsonText, jsonText, route } from "../../../http/mod.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
@@ -32,6 +23,7 @@ import {
   HistoryResponse,
   NotificationsResponse,
   ProfileResponse,
+  PublicConfigSchema,
   VoteResponse,
   VotesResponse,
 } from "./responses.ts";
@@ -121,8 +113,10 @@ function configRoute({ loyalty, visitor }: LoyaltyContext) {
     auth: visitor,
     responses: { 200: { description: "The configuration", schema: ConfigResponse } },
     errors: ["not_found"],
-    handle: ({ principal: { space, caller } }) =>
-      chain(loyalty.config(space.id), config => envelope(publicConfig(config, caller !== null))),
+    handle: async ({ principal: { space, caller } }) => {
+      const { forUsers, forAll } = publicConfigs(await loyalty.config(space.id));
+      return envelope(caller === null ? forAll : forUsers);
+    },
   });
 }
 
@@ -255,32 +249,11 @@ const profileText = memoize(
     JSON.stringify({ message: "OK", data: profile }) as JsonText<v.InferOutput<typeof ProfileResponse>>,
 );
 
-type PublicConfig = Immutable<v.InferOutput<typeof ConfigResponse>["data"]>;
-
-function publicConfig({ config }: CompiledConfig, isSignedIn: boolean): PublicConfig {
+/** Leaves out of a configuration what its schema for clients does not have, such as conditions. */
+const publicConfigs = memoize(({ config }: CompiledConfig) => {
+  const isPublic = ({ visibility }: Challenge): boolean => visibility === "public";
   return {
-    metrics: config.metrics.map(({ id, title, media, defaultValue, minimumValue, maximumValue }) => ({
-      id,
-      title,
-      media,
-      defaultValue,
-      minimumValue,
-      maximumValue,
-    })),
-    inventory: config.inventory,
-    challenges: config.challenges
-      .filter(({ visibility }) => isSignedIn || visibility === "public")
-      .map(publicChallenge),
+    forUsers: v.parse(PublicConfigSchema, config),
+    forAll: v.parse(PublicConfigSchema, { ...config, challenges: config.challenges.filter(isPublic) }),
   };
-}
-
-function publicChallenge(challenge: Challenge): PublicConfig["challenges"][number] {
-  const { id, title, subtitle, notification, showInProfile, showInRail, time, rewards } = challenge;
-  const missions = challenge.missions.map(mission => ({
-    id: mission.id,
-    title: mission.title,
-    type: mission.type,
-    notification: mission.notification,
-  }));
-  return { id, title, subtitle, notification, showInProfile, showInRail, time, missions, rewards };
-}
+});

@@ -65,7 +65,7 @@ const locations = new Map<string, BoardLocation>();
 async function setup(
   open: OpenStore,
   t: { after(end: () => Promise<void>): void },
-  resolveTarget: ResolveTarget = locationOfTarget,
+  resolveTarget: ResolveTarget = async target => locationOfTarget(target),
 ): Promise<Setup> {
   const store = new FaultyStore(await open(createTestClock().now));
   t.after(() => store[Symbol.asyncDispose]());
@@ -217,7 +217,7 @@ describeOnEveryStore("the delivery of scores", open => {
     t.after(() => store[Symbol.asyncDispose]());
     const delivery = new ScoreDelivery({
       store,
-      resolveTarget: locationOfTarget,
+      resolveTarget: async target => locationOfTarget(target),
       readScore: () => assert.fail("nothing has to be read"),
       onGivenUp: error => assert.fail(String(error)),
       onRefused: () => {},
@@ -250,7 +250,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const errors: unknown[] = [];
     const of = (readScore: () => Promise<RecordedScore | null>): ScoreDelivery =>
       new ScoreDelivery({
-        ...{ store, resolveTarget: locationOfTarget, readScore },
+        ...{ store, resolveTarget: async target => locationOfTarget(target), readScore },
         onGivenUp: error => errors.push(error),
         onRefused: () => {},
       });
@@ -286,7 +286,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const [first, second] = [0, 1].map(
       () =>
         new ScoreDelivery({
-          ...{ store, resolveTarget: locationOfTarget },
+          ...{ store, resolveTarget: async target => locationOfTarget(target) },
           readScore: async (_, userId) => records.get(userId) ?? null,
           onGivenUp: error => errors.push(error),
           onRefused: () => {},
@@ -318,7 +318,7 @@ describeOnEveryStore("the delivery of scores", open => {
   });
 
   it("does not rank refused updates, counts them by target, and drops them", async t => {
-    const { store, delivery, refused } = await setup(open, t, target =>
+    const { store, delivery, refused } = await setup(open, t, async target =>
       target.endsWith("old") ? "closed" : target.endsWith("gone") ? "undeclared" : locationOfTarget(target),
     );
     let confirmed = 0;
@@ -362,8 +362,8 @@ describeOnEveryStore("the delivery of scores", open => {
   });
 
   it("follows settings that change while the platform runs", async t => {
-    let answer: ReturnType<ResolveTarget> = locationOfTarget(overall);
-    const { delivery, refused } = await setup(open, t, () => answer);
+    let answer: Awaited<ReturnType<ResolveTarget>> = locationOfTarget(overall);
+    const { delivery, refused } = await setup(open, t, async () => answer);
     deliver(delivery, "early", [update(1, 1)], () => {});
     await delivery.idle();
     answer = "undeclared";
@@ -375,7 +375,7 @@ describeOnEveryStore("the delivery of scores", open => {
   it("spreads the users of a sharded board over its partitions", async t => {
     const address = { projectId: ids.project, eventId: null, leaderboardId: "wide", season: "" };
     const wide = locateBoard({ ...defaultBoard("wide"), shards: 4 }, address);
-    const { store, delivery } = await setup(open, t, () => wide);
+    const { store, delivery } = await setup(open, t, async () => wide);
     for (let user = 0; user < 40; user++) deliver(delivery, `u${user}`, [update(user, 1)], () => {});
     await delivery.idle();
     assert.equal(store.commits.length, 4);
