@@ -244,18 +244,6 @@ function createLeaderReader(
  */
 type Members<T> = { readonly [K in keyof Required<T>]: T[K] };
 
-/** The properties of an entry that depend on its user alone, whose text is cached with the profile. */
-type UserProperty = "userId" | "publicProfile";
-
-/** The JSON of the other properties, in their order. A property that the schema gains is missing here: the compiler says so. */
-const rankedTexts: Readonly<
-  Record<Exclude<keyof LeaderboardEntry, UserProperty>, (entry: RankedEntry) => string>
-> = {
-  rank: ({ rank }) => `"rank":${rank},`,
-  score: ({ score }) => `"score":${score},`,
-};
-const rankedTextsInOrder = Object.values(rankedTexts);
-
 /** Renders the first `count` entries of a listing, separated by commas. */
 function entriesText({ entries, profiles, isShared }: Listing, count: number = entries.length): string {
   const textOf = isShared ? cachedUserText : userText;
@@ -264,12 +252,23 @@ function entriesText({ entries, profiles, isShared }: Listing, count: number = e
     const entry = entries[index];
     const profile = profiles[index];
     if (entry === undefined || profile === undefined) break;
-    text += index === 0 ? "{" : ",{";
-    for (const textOfProperty of rankedTextsInOrder) text += textOfProperty(entry);
-    text += textOf(entry.userId, profile);
+    text += entryText(entry, textOf(entry.userId, profile));
   }
-  return text;
+  return text.slice(1);
 }
+
+/** Renders an entry behind a comma. The properties that change with the board stand here, as numbers, and those of the user follow. */
+function entryText({ rank, score }: RankedEntry, userText: string) {
+  return `,{"rank":${rank},"score":${score},${userText}` as const;
+}
+
+/** The names of the numbers in a JSON text, as the compiler knows it. */
+type NumbersIn<T> = T extends `${string}"${infer Name}":${number},${infer Rest}`
+  ? Name | NumbersIn<Rest>
+  : never;
+
+/** The properties that {@linkcode entryText} leaves to the user's text, so that none of the schema is in neither. */
+type UserMembers = Members<Omit<LeaderboardEntry, NumbersIn<ReturnType<typeof entryText>>>>;
 
 /** Keyed by the profile, which is the same object while it is cached. */
 const userTexts = new WeakMap<PublicProfile, { readonly userId: string; readonly text: string }>();
@@ -287,10 +286,7 @@ function userText(userId: string, profile: PublicProfile): string {
   return JSON.stringify(userMembers(userId, profile)).slice(1);
 }
 
-function userMembers(
-  userId: string,
-  { username }: PublicProfile,
-): Members<Pick<LeaderboardEntry, UserProperty>> {
+function userMembers(userId: string, { username }: PublicProfile): UserMembers {
   const publicProfile: Members<PublicProfile> = { username };
   return { userId, publicProfile };
 }
