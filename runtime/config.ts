@@ -10,13 +10,15 @@ import { parseMailbox } from "../adapters/mail/deliveries.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
 import { parseS3Url } from "../adapters/s3/requests.ts";
-import { parseNetwork } from "../lib/auth/client_address.ts";
+import { areNetworks } from "../lib/auth/client_address.ts";
 import { MasterSecret } from "../lib/auth/mod.ts";
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { signatureAlgorithms } from "../lib/auth/tokens/jose.ts";
 import { suggestion } from "../lib/base/text/suggest.ts";
+import { isBasePath } from "../lib/http/handler.ts";
 import { logLevels } from "../lib/http/logger.ts";
 import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
+import { isPublicUrl, publicUrlForm } from "../lib/platform/options.ts";
 import { hostDefault, portDefault } from "./server/gate.ts";
 
 /** Time for which a stopping server goes on answering, in seconds. */
@@ -50,6 +52,10 @@ const commaList = v.pipe(
   v.string(),
   v.transform(text => text.split(",").map(item => item.trim())),
 );
+const networks = v.pipe(
+  commaList,
+  v.check(texts => areNetworks(texts), "addresses or networks such as 10.0.0.0/8"),
+);
 const portNumber = v.pipe(
   v.string(),
   v.regex(/^\d{1,5}$/, "a port from 0 to 65535"),
@@ -58,7 +64,6 @@ const portNumber = v.pipe(
 );
 const path = v.pipe(v.string(), v.nonEmpty("a path"));
 const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
-const publicUrlForm = "an http or https URL without query, fragment and slash at its end";
 const basePathForm = "a path such as /api/grandstand, without a slash at its end";
 const smtpForm =
   "smtp://user:password@host, smtps://… or smtp://host?tls=off, with percent-encoded credentials";
@@ -91,7 +96,7 @@ const definitions = {
     description:
       "Address under which clients reach the platform; the first start makes it the issuer of tokens",
     otherwise: "the address listened on; the issuer is a urn of its own",
-    schema: v.pipe(v.string(), v.url(publicUrlForm), v.regex(/^https?:\/\/[^?#]*[^?#/]$/, publicUrlForm)),
+    schema: v.pipe(v.string(), v.check(isPublicUrl, publicUrlForm)),
   }),
   basePath: variable({
     name: "GRANDSTAND_BASE_PATH",
@@ -99,7 +104,7 @@ const definitions = {
     value: "path",
     description: "Prefix of every path, for a server behind a proxy that keeps it (/api/grandstand)",
     otherwise: "none",
-    schema: v.pipe(v.string(), v.regex(/^(?:\/[A-Za-z0-9._~-]+)+$/, basePathForm)),
+    schema: v.pipe(v.string(), v.nonEmpty(basePathForm), v.check(isBasePath, basePathForm)),
   }),
   redis: variable({
     name: "GRANDSTAND_REDIS",
@@ -143,7 +148,13 @@ const definitions = {
     value: "text",
     description: "Master secret that signs, seals and hashes, the same for every process; at least 32 bytes",
     otherwise: "none; a demo generates one and stores it with its data",
-    schema: v.pipe(v.string(), v.check(isSecret, `hard to guess: ${secretHint}`)),
+    schema: v.pipe(
+      v.string(),
+      v.check(
+        accepts(text => new MasterSecret(text)),
+        `hard to guess: ${secretHint}`,
+      ),
+    ),
   }),
   defaultSpaceId: variable({
     name: "GRANDSTAND_DEFAULT_SPACE",
@@ -177,7 +188,7 @@ const definitions = {
     description:
       "Trusted proxies, whose X-Forwarded-For or Forwarded counts, separated by commas (10.0.0.0/8,::1)",
     otherwise: "none",
-    schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
+    schema: networks,
   }),
   webhookNetworks: variable({
     name: "GRANDSTAND_WEBHOOK_NETWORKS",
@@ -185,7 +196,7 @@ const definitions = {
     value: "networks",
     description: "Private networks in which webhooks may be, separated by commas (10.1.0.0/16)",
     otherwise: "none; in a demo this machine",
-    schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
+    schema: networks,
   }),
   outboundNetworks: variable({
     name: "GRANDSTAND_OUTBOUND_NETWORKS",
@@ -194,7 +205,7 @@ const definitions = {
     description:
       "Private networks in which addresses of apps, files and backends of workflows may be, separated by commas (10.1.0.0/16)",
     otherwise: "none; in a demo this machine",
-    schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
+    schema: networks,
   }),
   corsOrigins: variable({
     name: "GRANDSTAND_CORS_ORIGINS",
@@ -387,10 +398,12 @@ export type Config = Readonly<Settings & Required<Pick<Settings, "host" | "port"
 
 export const variables: readonly Variable<v.GenericSchema<string, unknown>>[] = Object.values(definitions);
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Sources of settings. A flag takes precedence over its variable. */
 interface ConfigSources {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
+  readonly flags: Environment;
   /** True for a demo, which needs no secret. */
   readonly demo: boolean;
 }
@@ -402,12 +415,7 @@ export type ConfigResult =
 
 /** Reads all settings and reports all faults together. An empty variable counts as unset. */
 export function readConfig({ environment, flags, demo }: ConfigSources): ConfigResult {
-  const problems = [
-    ...unknownVariables(
-      environment,
-      variables.map(({ name }) => name),
-    ),
-  ];
+  const problems = [...unknownVariables(environment)];
   const settings: { [key: string]: unknown } & Settings = {};
   for (const [key, { name, flag, schema }] of Object.entries(definitions)) {
     const flagged = flag === undefined ? undefined : flags[flag];
@@ -436,10 +444,7 @@ export function baseUrlOf({ publicUrl, basePath = "" }: Config, address: string)
 }
 
 /** Checks that mail settings which belong together are set together. */
-function mailProblems(
-  environment: ConfigSources["environment"],
-  flags: ConfigSources["flags"],
-): readonly string[] {
+function mailProblems(environment: Environment, flags: Environment): readonly string[] {
   const isSet = ({ name, flag }: Variable<v.GenericSchema<string, unknown>>): boolean =>
     Boolean((flag === undefined ? undefined : flags[flag]) ?? environment[name]);
   const { smtp, mailFrom, mailWebhook, mailWebhookSecret } = definitions;
@@ -455,28 +460,19 @@ function mailProblems(
 }
 
 function isBlobStorage(text: string): boolean {
-  return !text.includes("://") || succeeds(() => parseS3Url(text));
+  return !text.includes("://") || accepts(parseS3Url)(text);
 }
 
-function isSecret(text: string): boolean {
-  return succeeds(() => new MasterSecret(text));
-}
-
-function areNetworks(texts: string[]): boolean {
-  return texts.every(text => parseNetwork(text) !== undefined);
-}
-
+/** Returns a check that is met where the function does not throw. */
 function accepts(parse: (text: string) => unknown): (text: string) => boolean {
-  return text => succeeds(() => parse(text));
-}
-
-function succeeds(attempt: () => unknown): boolean {
-  try {
-    attempt();
-    return true;
-  } catch {
-    return false;
-  }
+  return text => {
+    try {
+      parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 function isOrigin(text: string): boolean {
@@ -499,28 +495,15 @@ const commandVariables: readonly string[] = [
 ];
 
 /** Reports variables of the environment that have our prefix and mean nothing. */
-function unknownVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-  settings: readonly string[],
-): readonly string[] {
-  const known = [...settings, ...commandVariables];
+function unknownVariables(environment: Environment): readonly string[] {
+  const known = [...variables.map(({ name }) => name), ...commandVariables];
   return Object.keys(environment)
     .filter(name => name.startsWith("GRANDSTAND_") && !known.includes(name))
     .map(name => `There is no ${name}.${suggestion(name, known)}`);
 }
 
-/** Settings that may contradict each other. */
-interface CombinedSettings {
-  readonly redis?: string;
-  readonly data?: string;
-  readonly workers?: "inline" | "off";
-  readonly exports?: "inline" | "off";
-  readonly loyalty?: string;
-  readonly defaultSpaceId?: string;
-}
-
 /** Reports combinations of settings that cannot work. */
-function impossibleCombinations(settings: CombinedSettings, demo: boolean): readonly string[] {
+function impossibleCombinations(settings: Settings, demo: boolean): readonly string[] {
   const { redis, data, workers, exports, loyalty, defaultSpaceId } = settings;
   const problems: string[] = [];
   if (redis !== undefined && data !== undefined) {

@@ -152,6 +152,10 @@ export function parseNetwork(text: string): Network | undefined {
   return bits <= 128 ? { address, bits } : undefined;
 }
 
+export function areNetworks(texts: readonly string[]): boolean {
+  return texts.every(text => parseNetwork(text) !== undefined);
+}
+
 /** Tests if the network holds the address. */
 export function isInNetwork(network: Network, address: IpAddress): boolean {
   return network.address.every((group, index) => {

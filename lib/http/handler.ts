@@ -108,9 +108,14 @@ export function createRouter(areas: readonly Area[], options: HandlerOptions = {
   return routerOver(createDispatcher(areas, options), options);
 }
 
+/** Tests for a prefix of paths: empty, or without a slash at its end. */
+export function isBasePath(text: string): boolean {
+  return /^(?:\/[A-Za-z0-9._~-]+)*$/.test(text);
+}
+
 function createDispatcher(areas: readonly Area[], options: HandlerOptions): Dispatcher {
   const { title = "Grandstand", version = "0", publicUrl = "", basePath = "", cors = {} } = options;
-  if (!/^(?:\/[A-Za-z0-9._~-]+)*$/.test(basePath)) {
+  if (!isBasePath(basePath)) {
     throw new TypeError(`Cannot serve under "${basePath}": a base path is like /api/grandstand`);
   }
   const meters = options.metrics === undefined ? null : new Meters(options.metrics);

@@ -5,7 +5,7 @@
  */
 
 import { createMemoryLimiter } from "../../adapters/memory/limiter.ts";
-import { createClientAddress, parseNetwork } from "../auth/client_address.ts";
+import { areNetworks, createClientAddress } from "../auth/client_address.ts";
 import { systemClock, systemRandom } from "../auth/crypto/mod.ts";
 import {
   type Clock,
@@ -21,6 +21,7 @@ import type { Tracer } from "../base/tracing/mod.ts";
 import type { ExportOptions } from "../fans/exports/mod.ts";
 import type { IdentityOptions } from "../fans/identity/mod.ts";
 import type { GeoReader } from "../fans/location/location.ts";
+import { isBasePath } from "../http/handler.ts";
 import { consoleLogger } from "../http/logger.ts";
 import type { Area, ClientAddress, HandlerOptions, Logger, Timer } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
@@ -200,17 +201,20 @@ function withMethods<O>(text: string, ...methods: readonly (keyof O & string)[])
   };
 }
 
-function areNetworks(value: unknown): boolean {
-  return (
-    Array.isArray(value) && value.every(text => typeof text === "string" && parseNetwork(text) !== undefined)
-  );
+export const publicUrlForm = "an http or https URL without query, fragment and slash at its end";
+
+export function isPublicUrl(text: string): boolean {
+  return /^https?:\/\/[^?#]*[^?#/]$/.test(text) && URL.canParse(text);
 }
 
 const aUrl: Expectation = {
-  text: "an http or https URL without a slash at its end",
-  isMet: value =>
-    typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && !value.endsWith("/"),
+  text: publicUrlForm,
+  isMet: value => typeof value === "string" && isPublicUrl(value),
 };
+function isArrayOfNetworks(value: unknown): boolean {
+  return Array.isArray(value) && value.every(text => typeof text === "string") && areNetworks(value);
+}
+
 const trustedProxies = anObjectOf<TrustedProxies>("trustedProxies");
 const aLimiter = withMethods<Limiter>(
   'a limiter, such as createMemoryLimiter() of "grandstand/memory"',
@@ -227,13 +231,13 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   localUrl: aUrl,
   basePath: {
     text: "a path like /api/grandstand",
-    isMet: value => typeof value === "string" && /^(?:\/[A-Za-z0-9._~-]+)*$/.test(value),
+    isMet: value => typeof value === "string" && isBasePath(value),
   },
   clientAddress: {
     text: 'a function, or an object like { trustedProxies: ["10.0.0.0/8", "::1"] }',
     isMet: value =>
       aFunction.isMet(value) ||
-      (trustedProxies.isMet(value) && areNetworks((value as TrustedProxies).trustedProxies)),
+      (trustedProxies.isMet(value) && isArrayOfNetworks((value as TrustedProxies).trustedProxies)),
   },
   defaultSpaceId: aText,
   limiter: { text: `${aLimiter.text}, or "off"`, isMet: value => value === "off" || aLimiter.isMet(value) },

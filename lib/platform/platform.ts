@@ -27,11 +27,11 @@ import {
 } from "../http/mod.ts";
 import { type AreaName, areaNames, createAreas } from "./areas.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
+import { tracedPorts } from "./observed_ports.ts";
 import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { createFailureLimit } from "./rate_limits.ts";
 import { Readiness, rootArea } from "./readiness.ts";
 import { createServices, type Services } from "./services.ts";
-import { tracedPorts } from "./traced_ports.ts";
 import { type PlatformUsers, rebuildFromLoyalty } from "./users.ts";
 import { version } from "./version.ts";
 

@@ -5,17 +5,13 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";
-import {
-  type Mailer,
-  type Outbound,
-  WebhookError,
-  type WebhookSender,
-} from "../../base/outbound/outbound.ts";
+import { type Histogram, Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";
+import { WebhookError } from "../../base/outbound/outbound.ts";
 import type { ActionService } from "../../fans/audience/mod.ts";
 import type { Leaderboards } from "../../fans/leaderboards/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { Queue, Store } from "../../storage/mod.ts";
+import type { Commit, Queue } from "../../storage/mod.ts";
+import { type Observe, observedPorts, type PortCall, type Ports } from "../observed_ports.ts";
 
 /** The metrics of one process, for the option `metrics` of `createPlatform`. */
 export class PlatformMetrics extends Metrics {
@@ -28,7 +24,11 @@ export class PlatformMetrics extends Metrics {
 
   /** Returns ports that measure their calls. */
   ports<P extends Ports>(ports: P): P {
-    return { ...ports, ...measuredPorts(ports, this, this.#elapsed) };
+    return {
+      ...observedPorts(ports, measuring(this, this.#elapsed)),
+      logger: countingLogger(ports.logger, this),
+      queue: ports.queue && measuredQueue(ports.queue, this),
+    };
   }
 
   /** Returns what measures how long boards lag behind actions. */
@@ -50,67 +50,59 @@ export function createMetrics(options: MetricsOptions = {}): PlatformMetrics {
 /** Clock of durations, in ms from any origin. */
 type Elapsed = () => number;
 
-export interface Ports {
-  readonly store: Store;
-  readonly logger: Logger;
-  readonly queue?: Queue | undefined;
-  readonly webhooks?: WebhookSender | undefined;
-  readonly mailer?: Mailer | undefined;
-  readonly outbound?: Outbound | undefined;
-}
-
-function measuredPorts(ports: Ports, metrics: Metrics, elapsed: Elapsed): Ports {
-  const { store, logger, queue, webhooks, mailer, outbound } = ports;
-  return {
-    store: measuredStore(store, metrics, elapsed),
-    logger: countingLogger(logger, metrics),
-    queue: queue && measuredQueue(queue, metrics),
-    webhooks: webhooks && measuredWebhooks(webhooks, metrics, elapsed),
-    mailer: mailer && measuredMailer(mailer, metrics, elapsed),
-    outbound: outbound && measuredOutbound(outbound, metrics, elapsed),
-  };
-}
-
-function measuredStore(store: Store, metrics: Metrics, elapsed: Elapsed): Store {
-  const timing = (operation: string, outcome: string) =>
+/** Records how long each call takes, by how it ends. */
+function measuring(metrics: Metrics, elapsed: Elapsed): Observe {
+  const storeDuration = (operation: string, outcome: string): Histogram =>
     metrics.histogram("grandstand_store_operation_duration_seconds", { operation, outcome });
-  const [reads, commits, conflicts] = [
-    timing("read", "ok"),
-    timing("commit", "ok"),
-    timing("commit", "conflict"),
-  ];
-  function fail(operation: string, error: unknown, seconds: number): never {
-    const isUnknown = error instanceof AppError && error.code === "outcome_unknown";
-    timing(operation, isUnknown ? "unknown" : "failed").record(seconds);
-    throw error;
-  }
-  return {
-    traits: store.traits,
-    async read(partition, queries) {
-      const startedAt = elapsed();
-      try {
-        const results = await store.read(partition, queries);
-        reads.record((elapsed() - startedAt) / 1_000);
-        return results;
-      } catch (error) {
-        return fail("read", error, (elapsed() - startedAt) / 1_000);
-      }
-    },
-    async commit(partition, batch) {
-      const startedAt = elapsed();
-      try {
-        const outcome = await store.commit(partition, batch);
-        (outcome.ok ? commits : conflicts).record((elapsed() - startedAt) / 1_000);
-        return outcome;
-      } catch (error) {
-        return fail("commit", error, (elapsed() - startedAt) / 1_000);
-      }
-    },
-    ping: () => store.ping(),
-    now: store.now,
-    warnings: async () => (await store.warnings?.()) ?? [],
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  // Every request calls the store: its usual histograms are looked up once.
+  const usual: Readonly<Record<string, Histogram>> = {
+    "read ok": storeDuration("read", "ok"),
+    "commit ok": storeDuration("commit", "ok"),
+    "commit conflict": storeDuration("commit", "conflict"),
   };
+  function durationOf(call: PortCall, outcome: string): Histogram {
+    switch (call.port) {
+      case "store":
+        return usual[`${call.operation} ${outcome}`] ?? storeDuration(call.operation, outcome);
+      case "webhook":
+        return metrics.histogram("grandstand_webhook_duration_seconds", { outcome });
+      case "mail":
+        return metrics.histogram("grandstand_mail_duration_seconds", { kind: call.kind, outcome });
+      case "outbound": {
+        const { operation } = call;
+        return metrics.histogram("grandstand_outbound_duration_seconds", { operation, outcome });
+      }
+    }
+  }
+  return async (call, work) => {
+    const startedAt = elapsed();
+    const end = (outcome: string): void => durationOf(call, outcome).record((elapsed() - startedAt) / 1_000);
+    try {
+      const result = await work(noFields);
+      end(successOf(call, result));
+      return result;
+    } catch (error) {
+      end(failureOf(call, error));
+      throw error;
+    }
+  };
+}
+
+const noFields = {};
+
+const successes = { webhook: "delivered", mail: "accepted", outbound: "answered" } as const;
+
+function successOf(call: PortCall, result: unknown): string {
+  if (call.port !== "store") return successes[call.port];
+  return call.operation === "commit" && !(result as Commit).ok ? "conflict" : "ok";
+}
+
+function failureOf({ port }: PortCall, error: unknown): string {
+  if (port === "store")
+    return error instanceof AppError && error.code === "outcome_unknown" ? "unknown" : "failed";
+  if (port === "webhook")
+    return error instanceof WebhookError && error.status !== null ? "refused" : "unreachable";
+  return "failed";
 }
 
 function measuredQueue(queue: Queue, metrics: Metrics): Queue {
@@ -141,49 +133,6 @@ function measuredQueue(queue: Queue, metrics: Metrics): Queue {
   };
 }
 
-function measuredWebhooks(sender: WebhookSender, metrics: Metrics, elapsed: Elapsed): WebhookSender {
-  const failureOf = (error: unknown): string =>
-    error instanceof WebhookError && error.status !== null ? "refused" : "unreachable";
-  return {
-    send: message =>
-      timed(
-        () => sender.send(message),
-        elapsed,
-        (seconds, error) => {
-          const outcome = error === null ? "delivered" : failureOf(error);
-          metrics.histogram("grandstand_webhook_duration_seconds", { outcome }).record(seconds);
-        },
-      ),
-  };
-}
-
-function measuredMailer(mailer: Mailer, metrics: Metrics, elapsed: Elapsed): Mailer {
-  return {
-    send: mail =>
-      timed(
-        () => mailer.send(mail),
-        elapsed,
-        (seconds, error) => {
-          const outcome = error === null ? "accepted" : "failed";
-          metrics.histogram("grandstand_mail_duration_seconds", { kind: mail.kind, outcome }).record(seconds);
-        },
-      ),
-  };
-}
-
-function measuredOutbound(outbound: Outbound, metrics: Metrics, elapsed: Elapsed): Outbound {
-  function call<T>(operation: "get" | "post", work: () => Promise<T>): Promise<T> {
-    return timed(work, elapsed, (seconds, error) => {
-      const outcome = error === null ? "answered" : "failed";
-      metrics.histogram("grandstand_outbound_duration_seconds", { operation, outcome }).record(seconds);
-    });
-  }
-  return {
-    get: request => call("get", () => outbound.get(request)),
-    post: request => call("post", () => outbound.post(request)),
-  };
-}
-
 /** Returns a function that begins to measure how long boards lag behind an action; the one that it returns ends that. */
 function boardDelay(metrics: Metrics, elapsed: Elapsed): () => (isDelivered: boolean) => void {
   const timing = (outcome: string) => metrics.histogram("grandstand_board_feed_delay_seconds", { outcome });
@@ -203,22 +152,6 @@ function countingLogger(logger: Logger, metrics: Metrics): Logger {
       logger.log(level, event, fields);
     },
   };
-}
-
-async function timed<T>(
-  work: () => Promise<T>,
-  elapsed: Elapsed,
-  record: (seconds: number, error: unknown) => void,
-): Promise<T> {
-  const startedAt = elapsed();
-  try {
-    const result = await work();
-    record((elapsed() - startedAt) / 1_000, null);
-    return result;
-  } catch (error) {
-    record((elapsed() - startedAt) / 1_000, error);
-    throw error;
-  }
 }
 
 interface FigureSources {
