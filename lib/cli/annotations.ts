@@ -3,7 +3,7 @@
 import { pathOrText } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { Document } from "./frame/control_api.ts";
-import { CliError, exits, missingFile, wrongUsage } from "./frame/errors.ts";
+import { exits, missingFile, notFound, wrongUsage } from "./frame/errors.ts";
 import { record, rows } from "./frame/output.ts";
 import {
   documentOf,
@@ -62,7 +62,6 @@ const getAnnotations: CommandSpec = {
   args: targetArgs,
   flags: { key: { value: "key", description: "The one whose value is printed as it is" } },
   examples: ["annotations get project $PROJECT", "annotations get event $EVENT --key context"],
-  requests: 1,
   output: rows({ key: "text", value: "text" }),
   exits: { [exits.notFound]: "There is no annotation --key" },
   async run({ args, flags: { key } }, context) {
@@ -71,7 +70,7 @@ const getAnnotations: CommandSpec = {
     const [found] = all.filter(one => one.key === key);
     if (found !== undefined) return { data: [found], shown: `${found.value}\n` };
     const next = `grandstand annotations get ${args.join(" ")}`;
-    throw new CliError(exits.notFound, `There is no annotation ${key}`, { code: "not_found", next });
+    throw notFound(`There is no annotation ${key}`, { next });
   },
 };
 
@@ -124,7 +123,6 @@ const context: CommandSpec = {
   args: targetArgs,
   flags: { "only-target": { description: "Leave out what it belongs to" } },
   examples: ["context event $EVENT", "context element $ELEMENT --only-target"],
-  requests: 1,
   output: rows({ kind: "text", id: "text", name: "text?", state: "text?", role: "text?", context: "text?" }),
   async run({ args, flags }, { api }) {
     const target = targetOf(args);

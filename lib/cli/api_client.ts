@@ -31,7 +31,6 @@ export function withSpace(path: string, { space }: SpaceClient): string {
 }
 
 export interface SpaceClient extends ApiClient {
-  /** Empty for commands without a space. */
   readonly space: string;
 }
 

@@ -6,7 +6,8 @@ import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid } from "./frame/errors.ts";
 import { spaceFlag } from "./frame/flags.ts";
-import { type Fields, listed, record, rows } from "./frame/output.ts";
+import { listCommand } from "./frame/list_command.ts";
+import { type Fields, record, rows } from "./frame/output.ts";
 import { documentOf, pathOf } from "./frame/resources.ts";
 
 const catalogueBytesMax = 1_048_576;
@@ -25,6 +26,7 @@ const catalogue: CommandSpec = {
   words: ["apps", "catalogue"],
   summary: "List known apps: that of the platform, and those in catalogue.json beside the configuration",
   examples: ["apps catalogue"],
+  requests: 0,
   output: rows({ name: "text", version: "text", spec_url: "text", types: "texts" }),
   async run(_, context) {
     const { catalogueApp, catalogueSpecPath } = await import("../authoring/table/catalogue.ts");
@@ -77,7 +79,6 @@ const createApp: CommandSpec = {
   },
   changes: "Adds an app to the space",
   examples: ["apps create --spec-url $SPEC_URL", "apps create --space $SPACE --spec-url $SPEC_URL --json"],
-  requests: 1,
   output: record({ id: "text", name: "text", version: "text" }),
   exits: {
     [exits.forbidden]: "You are no admin of the space",
@@ -121,17 +122,14 @@ const appFields: Fields = {
   created_at: ["CREATED", "time"],
 };
 
-const listApps: CommandSpec = {
+const listApps = listCommand({
   words: ["apps", "list"],
   summary: "List the apps of a space, newest first",
   flags: { space: spaceFlag },
   examples: ["apps list", "apps list --space $SPACE --json"],
-  requests: 1,
-  output: rows(appFields),
-  async run({ flags: { space = "" } }, { api }) {
-    return listed(await (await api()).all(pathOf({ kind: "space", id: space }, "apps")), appFields);
-  },
-};
+  fields: appFields,
+  path: ({ space = "" }) => pathOf({ kind: "space", id: space }, "apps"),
+});
 
 const validateSpecUrl: CommandSpec = {
   words: ["apps", "validate-spec-url"],
@@ -145,7 +143,6 @@ const validateSpecUrl: CommandSpec = {
     },
   },
   examples: ["apps validate-spec-url $SPEC_URL", "apps validate-spec-url $SPEC_URL --ua Mozilla/5.0"],
-  requests: 1,
   output: rows({ file: "text", check: "text", result: "text", detail: "text?", pointer: [null, "text?"] }),
   exits: { [exits.invalid]: "A step failed" },
   async run({ args: [url = ""], flags: { ua } }, context) {
@@ -169,10 +166,7 @@ const validateSpecUrl: CommandSpec = {
 };
 
 async function serverChecks(api: ControlApi, url: string, ua?: string): Promise<readonly CheckRow[]> {
-  const document = documentOf("spec_checks", {
-    spec_url: url,
-    ...(ua === undefined ? {} : { user_agent: ua }),
-  });
+  const document = documentOf("spec_checks", { spec_url: url, user_agent: ua });
   const { data } = await api.write("POST", "/apps/validate_spec_url", { within: null, document });
   return data.attributes.checks as readonly CheckRow[];
 }

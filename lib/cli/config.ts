@@ -2,7 +2,7 @@
 
 import { address, type Check, id, oneOf } from "./frame/checks.ts";
 import type { CommandSpec } from "./frame/command.ts";
-import { CliError, exits, wrongUsage } from "./frame/errors.ts";
+import { notFound, wrongUsage } from "./frame/errors.ts";
 import { record, rows, text } from "./frame/output.ts";
 import {
   type AllowEntry,
@@ -36,6 +36,7 @@ const listCommand: CommandSpec = {
   words: ["config", "list"],
   summary: "List the profiles of this machine",
   examples: ["config list"],
+  requests: 0,
   output: rows({
     name: ["PROFILE", "text"],
     is_current: ["CURRENT", "flag"],
@@ -65,12 +66,12 @@ const getCommand: CommandSpec = {
   summary: "Print a setting of the profile",
   args: [key],
   examples: ["config get org"],
+  requests: 0,
   output: text,
   async run({ args: [name = ""] }, { settings }) {
     const value = name === "current" ? settings.profileName : settingOf(settings.profile, name);
     if (value !== null) return { data: value };
-    throw new CliError(exits.notFound, `Profile ${settings.profileName} has no ${name}`, {
-      code: "not_found",
+    throw notFound(`Profile ${settings.profileName} has no ${name}`, {
       next: `grandstand config set ${name} <value>`,
     });
   },
@@ -86,6 +87,7 @@ const setCommand: CommandSpec = {
     "config set allow space:$SPACE --profile staging",
     "config set current staging",
   ],
+  requests: 0,
   output: record({ key: "text", value: "text?" }),
   makesProfile: true,
   async run({ args: [name = "", value = null] }, { config, settings }) {

@@ -50,7 +50,6 @@ export function deadLetterCommands<L>(kind: DeadLetters<L>): readonly CommandSpe
     summary: summaries.list,
     flags,
     examples: [`${name} list${example}`],
-    requests: 1,
     output,
     async run(input, context) {
       const letters = await list(await createApiClient(input, context), input);

@@ -10,6 +10,8 @@
  * @module
  */
 
+import { present } from "../base/text/present.ts";
+
 interface Field {
   readonly key: string;
   readonly values: Readonly<Record<string, unknown>>;
@@ -39,28 +41,24 @@ export function attributesOf(
   { question, options, fields }: ElementData,
   locales: readonly string[],
 ): ElementContent {
-  const asked = {
-    ...(question === undefined ? {} : { fields: fieldsOf(question, textFields.question, locales) }),
-    ...(options === undefined
-      ? {}
-      : { options: options.map(option => ({ fields: fieldsOf(option, textFields.option, locales) })) }),
-  };
-  return {
-    ...(Object.keys(asked).length === 0 ? {} : { question: asked }),
-    ...(fields === undefined ? {} : { custom_fields: fieldsOf(fields, "", locales) }),
-  };
+  const asked = present({
+    fields: question === undefined ? undefined : fieldsOf(question, textFields.question, locales),
+    options: options?.map(option => ({ fields: fieldsOf(option, textFields.option, locales) })),
+  });
+  return present({
+    question: Object.keys(asked).length === 0 ? undefined : asked,
+    custom_fields: fields === undefined ? undefined : fieldsOf(fields, "", locales),
+  });
 }
 
 /** Returns the contents of an element as a file has them; {@linkcode attributesOf} gives equal ones. */
 export function dataOf({ question, custom_fields: custom }: ElementContent): ElementData {
   const { fields, options } = question ?? {};
-  return {
-    ...(fields === undefined ? {} : { question: plainOf(fields, textFields.question) }),
-    ...(options === undefined
-      ? {}
-      : { options: options.map(option => plainOf(option.fields, textFields.option)) }),
-    ...(custom === undefined || custom === null || custom.length === 0 ? {} : { fields: plainOf(custom) }),
-  };
+  return present({
+    question: fields && plainOf(fields, textFields.question),
+    options: options?.map(option => plainOf(option.fields, textFields.option)),
+    fields: custom?.length ? plainOf(custom) : undefined,
+  });
 }
 
 /** Returns fields as the control API has them; anything but a map or a list stands for the field `textKey`. */
@@ -118,7 +116,6 @@ export function needsLocales(document: unknown, depth = fieldDepth): boolean {
   return isUnclear || Object.values(document).some(value => needsLocales(value, depth - 1));
 }
 
-/** True for objects that are no lists. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -41,7 +41,6 @@ const createExportCommand: CommandSpec = {
     "exports create --format csv",
     "exports create --format json --filter filter.yaml --field userId --field displayName",
   ],
-  requests: 1,
   output: record({
     exportId: ["EXPORT", "text"],
     status: [null, "text"],
@@ -64,9 +63,9 @@ const createExportCommand: CommandSpec = {
     const body = {
       format: flags.format,
       encrypt: !("plain" in flags),
-      ...(flags.filter === undefined ? {} : { filter: await filterOf(flags.filter, context) }),
-      ...(lists.field === undefined ? {} : { fields: lists.field }),
-      ...(flags.notify === undefined ? {} : { notify: { email: flags.notify } }),
+      filter: flags.filter && (await filterOf(flags.filter, context)),
+      fields: lists.field,
+      notify: flags.notify && { email: flags.notify },
     };
     // A second attempt could start another export.
     const request = { method: "POST", body, isRepeatable: false };
@@ -83,7 +82,6 @@ const listExportsCommand: CommandSpec = {
   words: ["exports", "list"],
   summary: "List the exports of an organisation, newest first",
   examples: ["exports list"],
-  requests: 1,
   output: rows(exportFields),
   flags: exportFlags,
   async run(input, context) {
@@ -106,7 +104,6 @@ const showExportCommand: CommandSpec = {
   summary:
     "Show an export with its progress and, once completed, a link valid for 15 minutes and the password",
   examples: ["exports show $EXPORT", "exports show $EXPORT --json"],
-  requests: 1,
   output: json,
   exits: { [exits.failed]: "the export failed" },
   args: [{ name: "export", description: "The id of the export" }],
@@ -137,6 +134,7 @@ const decryptCommand: CommandSpec = {
     "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
   changes: "writes the decrypted file",
   examples: ["export decrypt users.csv.enc", "export decrypt users.csv.enc --out users.csv --force"],
+  requests: 0,
   output: record({ file: "text", bytes: "whole" }),
   exits: {
     [exits.conflict]: "the file to write exists",

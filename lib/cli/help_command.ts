@@ -3,7 +3,7 @@
 import { suggestion } from "../base/text/suggest.ts";
 import { version } from "../platform/version.ts";
 import { oneOf } from "./frame/checks.ts";
-import type { CommandGroup, CommandSpec, FlagSpec } from "./frame/command.ts";
+import { type CommandGroup, type CommandSpec, type FlagSpec, requestsOf } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
 import { commandHelp, commandsOf, groupHelp, toolHelp } from "./frame/help.ts";
 import { json, schemaOf, text } from "./frame/output.ts";
@@ -53,7 +53,6 @@ async function completionScript(shell: string, groups: readonly CommandGroup[]):
     : script;
 }
 
-/** What may follow the words of a command line. */
 function choices(commands: readonly CommandSpec[]): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
   const add = (after: readonly string[], choice: string): void => {
@@ -151,7 +150,7 @@ export async function toolMarkdown(groups: readonly CommandGroup[]): Promise<str
 }
 
 function commandData(command: CommandSpec, isOurs: boolean) {
-  const { words, summary, args = [], flags = {}, changes, examples, requests = 0, output } = command;
+  const { words, summary, args = [], flags = {}, changes, examples, output } = command;
   return {
     name: words.join(" "),
     summary,
@@ -164,7 +163,7 @@ function commandData(command: CommandSpec, isOurs: boolean) {
     variables: command.variables ?? [],
     changes: changes ?? null,
     examples: examples.map(example => `grandstand ${example}`),
-    requests,
+    requests: requestsOf(command),
     exits: command.exits ?? {},
     output_schema: schemaOf(output),
   };

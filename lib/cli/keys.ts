@@ -31,6 +31,7 @@ const bootstrapCommand: CommandSpec = {
     "keys bootstrap --redis redis://127.0.0.1:6379 --org $ORG",
     "keys bootstrap --data $DATA --org $ORG --name CRM",
   ],
+  requests: 0,
   output: record(newKey),
   flags: {
     ...storeFlags,
@@ -54,7 +55,6 @@ const createCommand: CommandSpec = {
     "keys create --name CRM --permission users:read",
     "keys create --name Loyalty --permission config:read --permission config:write",
   ],
-  requests: 1,
   output: record(newKey),
   flags: {
     ...organisationFlags,
@@ -80,7 +80,6 @@ const listCommand: CommandSpec = {
   words: ["keys", "list"],
   summary: "List the API keys of an organisation, oldest first",
   examples: ["keys list"],
-  requests: 1,
   output: rows({
     id: ["KEY", "text"],
     name: "text",
@@ -104,7 +103,6 @@ const rotateCommand: CommandSpec = {
   summary: "Give an API key a new secret; the old one works for a while",
   changes: "adds a secret to the key; older ones end after --grace",
   examples: ["keys rotate $KEY", "keys rotate $KEY --grace 3600"],
-  requests: 1,
   output: record(newKey),
   args: [keyArgument],
   flags: {
@@ -134,7 +132,6 @@ const revokeCommand: CommandSpec = {
   summary: "Revoke an API key",
   changes: "ends the key with all its secrets",
   examples: ["keys revoke $KEY"],
-  requests: 1,
   output: record({ id: ["KEY", "text"] }),
   args: [keyArgument],
   flags: organisationFlags,
@@ -160,7 +157,6 @@ function newKeyOf(answer: ApiAnswer<AnswerOf<typeof IssuedApiKeyAnswer>>): NewKe
   return { key: id, secret: attributes.secret, permissions: attributes.permissions };
 }
 
-/** Prints a new secret to stdout, once, as environment variables. */
 function secretResult({ key, secret, permissions }: NewKey, ...notes: readonly string[]): CliResult {
   return {
     data: { key, secret, permissions },

@@ -53,7 +53,6 @@ const logoutCommand: CommandSpec = {
   summary: "End the token of the profile and remove it",
   changes: "your token, on the platform and on this machine",
   examples: ["logout"],
-  requests: 1,
   output: record({ profile: "text", was_logged_in: "flag" }),
   async run(_, context) {
     const { settings, config } = context;
@@ -73,7 +72,6 @@ const whoamiCommand: CommandSpec = {
   words: ["whoami"],
   summary: "Show who the token belongs to",
   examples: ["whoami"],
-  requests: 1,
   output: who,
   run: async (_, context) => ({ data: await meOf(context) }),
 };

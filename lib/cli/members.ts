@@ -3,9 +3,10 @@
 import { type Check, id, instant, oneOf } from "./frame/checks.ts";
 import type { ArgumentSpec, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
-import { CliError, exits } from "./frame/errors.ts";
+import { notFound } from "./frame/errors.ts";
 import { idArgument, spaceFlag, yesFlag } from "./frame/flags.ts";
-import { fieldsOf, listed, record, rows } from "./frame/output.ts";
+import { listCommand } from "./frame/list_command.ts";
+import { fieldsOf, record, rows } from "./frame/output.ts";
 import { type Kind, kindOf, kinds, pathOf, type ResourceObject, type Target } from "./frame/resources.ts";
 
 const roles = oneOf("viewer", "creator", "admin");
@@ -25,7 +26,6 @@ const listMembers: CommandSpec = {
   summary: "List who has a role in an organisation, space or project",
   args: scopeArgs,
   examples: ["members list space $SPACE"],
-  requests: 1,
   output: rows(member),
   run: async ({ args }, { api }) => ({
     data: (await grants(await api(), scopeOf(args))).map(one => fieldsOf(member, one)),
@@ -76,8 +76,7 @@ const removeMember: CommandSpec = {
     const control = await api();
     const known = grantOf(await grants(control, within), email);
     if (known === undefined) {
-      throw new CliError(exits.notFound, `${email} has no role in this ${within.kind} itself`, {
-        code: "not_found",
+      throw notFound(`${email} has no role in this ${within.kind} itself`, {
         next: `grandstand members list ${within.kind} ${within.id}`,
       });
     }
@@ -100,7 +99,6 @@ const listTokens: CommandSpec = {
   words: ["tokens", "list"],
   summary: "List your access tokens",
   examples: ["tokens list"],
-  requests: 1,
   output: rows(token),
   async run(_, { api }) {
     const { data } = await (await api()).get<readonly ResourceObject[]>("/access_tokens");
@@ -127,7 +125,6 @@ const createToken: CommandSpec = {
   },
   changes: "your tokens",
   examples: ["tokens create --name Pipeline --role-cap creator --scope project:$PROJECT"],
-  requests: 1,
   output: record({ ...token, token: "text" }),
   async run({ flags, lists }, { api }) {
     const end = flags["expires-at"];
@@ -157,7 +154,6 @@ const revokeToken: CommandSpec = {
   args: [idArgument("token", "Its id")],
   changes: "the token",
   examples: ["tokens revoke $TOKEN"],
-  requests: 1,
   output: record({ id: "text" }),
   async run({ args: [tokenId = ""] }, { api }) {
     await (await api()).write("DELETE", `/access_tokens/${encodeURIComponent(tokenId)}`, { within: null });
@@ -167,17 +163,14 @@ const revokeToken: CommandSpec = {
 
 const tag = { id: "text", name: "text" } as const;
 
-const listTags: CommandSpec = {
+const listTags = listCommand({
   words: ["tags", "list"],
   summary: "List the tags of a space",
   flags: { space: spaceFlag },
   examples: ["tags list --space $SPACE"],
-  requests: 1,
-  output: rows(tag),
-  async run({ flags: { space = "" } }, { api }) {
-    return listed(await (await api()).all(pathOf({ kind: "space", id: space }, "tags")), tag);
-  },
-};
+  fields: tag,
+  path: ({ space = "" }) => pathOf({ kind: "space", id: space }, "tags"),
+});
 
 const createTag: CommandSpec = {
   words: ["tags", "create"],
@@ -186,7 +179,6 @@ const createTag: CommandSpec = {
   flags: { space: spaceFlag },
   changes: "a new tag",
   examples: ["tags create Sponsors --space $SPACE"],
-  requests: 1,
   output: record(tag),
   exits: { 7: "there is a tag of this name" },
   async run({ args: [name], flags: { space = "" } }, { api }) {

@@ -5,7 +5,7 @@
  * @module
  */
 
-export type * from "./frame/command.ts";
+export * from "./frame/command.ts";
 export * from "./frame/errors.ts";
 export type * from "./frame/host.ts";
 export { type Rows, text } from "./frame/output.ts";

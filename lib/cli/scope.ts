@@ -58,6 +58,7 @@ const showCommand: CommandSpec = {
   words: ["scope", "show"],
   summary: "Show the allow-list of the profile",
   examples: ["scope show"],
+  requests: 0,
   output: rows({ kind: "text", id: "text", label: "text?" }),
   async run(_, { settings }) {
     const { allow } = settings.profile;
@@ -70,7 +71,6 @@ const showCommand: CommandSpec = {
 export const commands: readonly CommandSpec[] = [checkCommand, showCommand];
 
 const creators = ["creator", "admin"];
-/** Roles that may change a resource. */
 const sufficient: Readonly<Record<Kind, readonly string[]>> = {
   organisation: ["admin"],
   space: ["admin"],
@@ -80,7 +80,6 @@ const sufficient: Readonly<Record<Kind, readonly string[]>> = {
   "event-template": creators,
 };
 
-/** Reads the role in the nearest resource that grants roles. */
 async function roleIn(control: ControlApi, chain: readonly Target[]): Promise<string> {
   const scope = chain.find(({ kind }) => ["project", "space", "organisation"].includes(kind));
   if (scope === undefined) return "none";

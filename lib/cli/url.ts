@@ -2,7 +2,7 @@ import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { invalid } from "./frame/errors.ts";
 import { eventFlag, idFlag, projectFlag } from "./frame/flags.ts";
 import { rows, text } from "./frame/output.ts";
-import { pathOf, type ResourceObject, relation } from "./frame/resources.ts";
+import { type ResourceObject, relation } from "./frame/resources.ts";
 
 /** The form that `forms demo` names where the profile names none. */
 const demoFormId = "00000000-0000-8000-8000-000000000f02";
@@ -15,7 +15,6 @@ function pageCommand(name: "consumer" | "studio", summary: string): CommandSpec 
     summary,
     flags: { project: projectFlag, event: idFlag("An event of the project") },
     examples: [`url ${name} --project $PROJECT`, `url ${name} --project $PROJECT --event $EVENT`],
-    requests: 1,
     output: text,
     async run(input, context) {
       return { data: pageAddress(await projectOf(input, context), name, input.flags.event) };
@@ -35,8 +34,8 @@ async function projectOf(
   { api }: CliContext,
 ): Promise<ResourceObject> {
   const control = await api();
-  if (event === undefined) return (await control.get(pathOf({ kind: "project", id: project }))).data;
-  const found = await control.get(pathOf({ kind: "event", id: event }), { include: "project" });
+  if (event === undefined) return (await control.read({ kind: "project", id: project })).data;
+  const found = await control.read({ kind: "event", id: event }, { include: "project" });
   const own = relation(found.data, "project");
   const included = found.included("projects", own);
   if (own === project && included !== undefined) return included;
@@ -54,7 +53,6 @@ const feeds: CommandSpec = {
   summary: "Print the public feeds of a project, a line each",
   flags: { project: projectFlag },
   examples: ["url feeds --project $PROJECT"],
-  requests: 1,
   output: rows({ name: "text", url: "text" }),
   async run(input, context) {
     const {
@@ -73,10 +71,9 @@ const liveStats: CommandSpec = {
   summary: "Print the address of the live statistics of an event",
   flags: { event: eventFlag },
   examples: ["url livestats --event $EVENT"],
-  requests: 1,
   output: text,
   async run({ flags: { event = "" } }, { api }) {
-    const { data } = await (await api()).get(pathOf({ kind: "event", id: event }));
+    const { data } = await (await api()).read({ kind: "event", id: event });
     return { data: urlsOf(data).livestats };
   },
 };
@@ -85,6 +82,7 @@ const demoForm: CommandSpec = {
   words: ["forms", "demo"],
   summary: "Print the id of the demo form: demo_form_id in the urls of the profile, else the one built in",
   examples: ["forms demo"],
+  requests: 0,
   output: text,
   run: async (_, { settings }) => ({ data: settings.profile.urls?.demo_form_id ?? demoFormId }),
 };

@@ -46,7 +46,6 @@ const importCommand: CommandSpec = {
     "users import users.csv --dry-run",
     "users import - --format csv < users.csv",
   ],
-  requests: 1,
   output: rows({ row: "whole", userId: ["USER", "text?"], status: "text", error: ["REASON", "json"] }),
   exits: { [exits.failed]: "rows were not applied, or the import ended before the file did" },
   async run(input, context) {

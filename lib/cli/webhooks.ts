@@ -19,7 +19,6 @@ const webhooksCommand: CommandSpec = {
   words: ["webhooks", "list"],
   summary: "List the webhooks of a space with their state",
   examples: ["webhooks list", "webhooks list --space $SPACE --json"],
-  requests: 1,
   output: rows(resource),
   flags: spaceFlags,
   async run(input, context) {
@@ -35,7 +34,6 @@ const enableCommand: CommandSpec = {
   summary: "Enable a disabled webhook",
   changes: "deliveries to the webhook begin again",
   examples: ["webhooks enable crm"],
-  requests: 1,
   output: record(resource),
   args: [{ name: "webhook", description: "Its id in the configuration" }],
   flags: spaceFlags,

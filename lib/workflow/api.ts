@@ -6,11 +6,11 @@
 
 import type { Fetch } from "../auth/remote_issuers/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
+import { present } from "../base/text/present.ts";
 import { environmentOf } from "../client/environment.ts";
 import { GrandstandError } from "../client/errors.ts";
 import { readJson, send } from "../client/transport.ts";
 
-/** Time for an answer, in ms. */
 const answerMsMax = 30_000;
 const jsonApiType = "application/vnd.api+json";
 const atomicType = `${jsonApiType};ext="https://jsonapi.org/ext/atomic"`;
@@ -75,7 +75,6 @@ export interface ControlCallOptions {
   readonly ifMatch?: string;
 }
 
-/** Where and as whom a client calls. */
 interface ControlClientOptions {
   readonly baseURL: string;
   readonly fetch: Fetch;
@@ -130,14 +129,14 @@ async function ask(
   const outgoing = {
     method,
     url: addressOf(baseURL, path),
-    headers: {
+    headers: present({
       accept: type,
       authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { "content-type": type }),
-      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-      ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
+      "content-type": body === undefined ? undefined : type,
+      "idempotency-key": idempotencyKey,
+      "if-match": ifMatch,
+    }),
+    body: JSON.stringify(body),
     signal,
     timeoutMs: answerMsMax,
     attemptsMax: 1,

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { present } from "../base/text/present.ts";
 import { type Block, type DialogueAction, escapeMarkup } from "./dialogue/mod.ts";
 
 type BlockOf<T extends Block["type"]> = Extract<Block, { readonly type: T }>;
@@ -26,12 +27,7 @@ export function image(
   url: string,
   { label, alt }: { readonly label?: string; readonly alt?: string } = {},
 ): BlockOf<"image"> {
-  return {
-    type: "image",
-    url,
-    ...(label === undefined ? {} : { label }),
-    ...(alt === undefined ? {} : { alt_text: alt }),
-  };
+  return present({ type: "image" as const, url, label, alt_text: alt });
 }
 
 /**
@@ -39,21 +35,17 @@ export function image(
  * task.
  */
 export function loader(message?: string, progress?: number): BlockOf<"loader"> {
-  return {
-    type: "loader",
-    ...(message === undefined ? {} : { text: message }),
-    ...(progress === undefined ? {} : { progress }),
-  };
+  return present({ type: "loader" as const, text: message, progress });
 }
 
 /** Creates a colour that is shown: `#rgb`, `#rrggbb` or `#rrggbbaa`. */
 export function colour(value: string, label?: string): BlockOf<"colour"> {
-  return { type: "colour", value, ...(label === undefined ? {} : { label }) };
+  return present({ type: "colour" as const, value, label });
 }
 
 /** Creates an alert. Its text is plain. */
 export function alert(severity: Severity, message: string, title?: string): BlockOf<"alert"> {
-  return { type: "alert", severity, text: message, ...(title === undefined ? {} : { title }) };
+  return present({ type: "alert" as const, severity, text: message, title });
 }
 
 /**
@@ -73,10 +65,9 @@ function inputBlock(
   label: string,
   value?: string,
 ): BlockOf<"input"> {
-  return { type: "input", input_type: type, name, label, ...(value === undefined ? {} : { value }) };
+  return present({ type: "input" as const, input_type: type, name, label, value });
 }
 
-/** A task that a handler asks for. */
 interface TaskRequest {
   readonly name: string;
   readonly arg: unknown;
@@ -86,7 +77,7 @@ export interface ViewContent {
   readonly blocks: readonly Block[];
   readonly actions: readonly DialogueAction[];
   /** Id of the action that the frontend sends at once. */
-  readonly auto?: string;
+  readonly auto?: string | undefined;
 }
 
 /** A view under construction. Every method returns the view itself. */
@@ -128,14 +119,12 @@ export class View {
 
   /** What the view shows. */
   get content(): ViewContent {
-    const auto = this.#auto === undefined ? {} : { auto: this.#auto };
     return this.#isLast
       ? { blocks: this.#blocks, actions: [] }
-      : { blocks: this.#blocks, actions: this.#actions, ...auto };
+      : { blocks: this.#blocks, actions: this.#actions, auto: this.#auto };
   }
 }
 
-/** Returns a view with an alert before everything else. */
 export function withAlert(content: ViewContent, severity: Severity, message: string): ViewContent {
   return { ...content, blocks: [alert(severity, message), ...content.blocks] };
 }

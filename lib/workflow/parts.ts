@@ -39,7 +39,6 @@ export async function readParts(
   return texts.includes(undefined) ? null : texts.join("");
 }
 
-/** Returns the writes that remove a text. */
 export function partRemovals(kind: string, id: string, count: number): readonly Write[] {
   return keysOf(kind, id, count).map(key => ({ type: "delete", shape: "record", key }));
 }

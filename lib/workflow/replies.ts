@@ -49,7 +49,6 @@ export class Replies {
     return new Response(text, { headers });
   }
 
-  /** Creates the response to an error, and logs those of the server. */
   failure(request: Request, error: unknown): Response {
     const { name, random, logger } = this.#ports;
     const context = {

@@ -15,7 +15,6 @@ import type { WorkflowPorts } from "./ports.ts";
 
 const nonceBytes = 24;
 
-/** Time for which a payload counts, in ms. */
 export const payloadMsMax = 3_600_000;
 /** The name of the sealed text in the payload. */
 export const sealedMember = "_s";

@@ -7,9 +7,12 @@
 import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";
 import { bearerToken } from "../auth/tokens/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
+import { present } from "../base/text/present.ts";
 import { readJson } from "../http/requests/body.ts";
-import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
+import { alert, loader, View, type ViewContent, withAlert } from "./blocks.ts";
 import {
+  type Block,
+  type DialogueTask,
   dialogueLimits,
   parseRequest,
   responseFaults,
@@ -20,19 +23,16 @@ import { readInputs } from "./inputs.ts";
 import type { WorkflowPorts } from "./ports.ts";
 import type { Replies } from "./replies.ts";
 import { type Memory, payloadMsMax, sealedMember } from "./seal.ts";
-import type { TaskRuns } from "./task_runs.ts";
-import { noView, showDone, showFailed, shownTask, withProgress } from "./task_view.ts";
+import type { TaskDefinition, TaskRuns } from "./task_runs.ts";
 import { isOfCaller, type TaskRecord, type Tasks, taskPartition } from "./tasks.ts";
 import { type AnyHandler, type Handlers, RecordedTurn } from "./turn.ts";
 import { type Caller, contextIds, type Verifier } from "./verify.ts";
 import type { Views } from "./views.ts";
 
-/** Time for a request to arrive, in ms. */
 const bodyMsMax = 30_000;
 /** Time after which a handler is logged as slow, in ms. */
 const slowMs = 3_000;
 
-/** The parts of a workflow that answer requests. */
 interface WorkflowParts {
   readonly handlers: Handlers;
   /** Returns undefined where a state is not one of this version of the workflow. */
@@ -52,7 +52,7 @@ interface Answer {
   readonly nonce: string;
   readonly task?: TaskRecord | null;
   /** A payload that is sent again as it is. */
-  readonly sealed?: string;
+  readonly sealed?: string | undefined;
 }
 
 /** A handler's view, and where it came from. */
@@ -178,13 +178,8 @@ export class WorkflowServer {
       const isFresh = own !== null && own.expiresAt - clock() > payloadMsMax / 2;
       // A used view must not outlive the note that it was used.
       const isEchoed = isFresh || (own !== null && (await views.isUsed(caller, nonce)));
-      return await this.#compose(caller, {
-        content: view,
-        state,
-        nonce,
-        task,
-        ...(isEchoed ? { sealed } : {}),
-      });
+      const echoed = isEchoed ? sealed : undefined;
+      return await this.#compose(caller, { content: view, state, nonce, task, sealed: echoed });
     }
     const state = parseState(own?.state ?? task.dialogue) ?? parseState({});
     const [handler, arg] =
@@ -294,13 +289,13 @@ export class WorkflowServer {
       expiresAt: clock() + payloadMsMax,
     };
     const sealed = isOver ? undefined : (answer.sealed ?? (await views.seal(caller, memory)));
-    const response: WorkflowResponse = {
+    const response: WorkflowResponse = present({
       blocks: [...(running === null ? content.blocks : withProgress(content.blocks, running))],
       actions: [...content.actions],
-      ...(content.auto === undefined ? {} : { autoAction: { action_id: content.auto } }),
-      ...(sealed === undefined ? {} : { payload: { [sealedMember]: sealed } }),
-      ...(task === null ? {} : { task: shownTask(task, handlers.tasks.get(task.name)) }),
-    };
+      autoAction: content.auto === undefined ? undefined : { action_id: content.auto },
+      payload: sealed === undefined ? undefined : { [sealedMember]: sealed },
+      task: task === null ? undefined : shownTask(task, handlers.tasks.get(task.name)),
+    });
     const text = JSON.stringify(response);
     const isLong = text.length > dialogueLimits.answerBytesMax;
     const faults = isLong ? [{ pointer: "", detail: "It is too long" }] : responseFaults(response);
@@ -316,4 +311,40 @@ function underWay(): AppError {
   return new AppError("idempotency_conflict", "This action is under way: try again in a second", {
     headers: { "retry-after": "1" },
   });
+}
+
+/** The view of a running task whose own is not known. */
+export const noView: ViewContent = { blocks: [loader()], actions: [] };
+
+/** Shows a completed task that has no handler. */
+export function showDone(): View {
+  return new View([alert("success", "Done")]);
+}
+
+/** Shows a failed task that has no handler: frontends show its error. */
+export function showFailed(): View {
+  return new View([]);
+}
+
+/** Returns the member `task` of an answer. */
+export function shownTask(task: TaskRecord, definition: TaskDefinition | undefined): DialogueTask {
+  const { id, state, progress, failure } = task;
+  return present({
+    id,
+    state: state === "completed" || state === "failed" ? state : ("running" as const),
+    progress: progress ?? undefined,
+    pollIntervalMs: state === "running" ? definition?.pollMs : undefined,
+    error: failure?.safeMessage,
+  });
+}
+
+/** Returns the blocks of a running task's view with its message and progress in the first loader, which is added if there is none. */
+export function withProgress(
+  blocks: readonly Block[],
+  { message, progress }: { readonly message: string | null; readonly progress: number | null },
+): readonly Block[] {
+  const at = blocks.findIndex(({ type }) => type === "loader");
+  const found = blocks[at] as ReturnType<typeof loader> | undefined;
+  const shown = { ...loader(message ?? found?.text, progress ?? found?.progress) };
+  return found === undefined ? [...blocks, shown] : blocks.with(at, shown);
 }

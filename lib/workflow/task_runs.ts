@@ -95,12 +95,10 @@ export class TaskRuns {
     this.#seals = seals;
   }
 
-  /** Returns a name for a lease that nobody else has. */
   holder(): string {
     return capabilityId(this.#ports.random);
   }
 
-  /** Starts the work of a new task in the background. */
   launch(caller: Caller, task: TaskRecord, definition: TaskDefinition, arg: unknown): void {
     const { lease } = task;
     if (lease === null) return;

@@ -28,7 +28,6 @@ const endedTaskMs = 3_600_000;
 /** Time after the last write of a running task after which it is forgotten, in ms. */
 const runningTaskMs = 86_400_000;
 
-/** A task as it is stored. */
 export interface TaskRecord {
   readonly id: string;
   readonly workflow: string;
@@ -59,6 +58,11 @@ export interface TaskFailure {
   readonly data?: unknown;
 }
 
+interface BegunTask {
+  readonly task: TaskRecord;
+  readonly isNew: boolean;
+}
+
 interface OpenTask {
   readonly id: string;
   readonly isOver: boolean;
@@ -76,13 +80,11 @@ export class Tasks {
     this.#clock = clock;
   }
 
-  /** Reads a task; null if the user has none with this id. */
   async read(partition: Partition, id: string): Promise<TaskRecord | null> {
     const [stored] = await this.#store.read(partition, [{ type: "record", key: keyName("task", id) }]);
     return parsed(stored);
   }
 
-  /** Reads the argument of a task that can be resumed. */
   async readArg(partition: Partition, { id, argParts }: TaskRecord): Promise<unknown> {
     const text = argParts === 0 ? null : await readParts(this.#store, partition, "arg", id, argParts);
     return text === null ? undefined : JSON.parse(text, unpacked);
@@ -97,11 +99,12 @@ export class Tasks {
     task: TaskRecord,
     arg: { readonly value: unknown } | null,
     isInterrupted: (task: TaskRecord) => boolean,
-  ): Promise<{ readonly task: TaskRecord; readonly isNew: boolean } | null> {
+  ): Promise<BegunTask | null> {
     const begun = await this.#begin(partition, task, arg, new Set());
     if (begun !== null) return begun;
     const over = new Set<string>();
-    for (const { id } of await this.#openTasks(partition)) {
+    const [list] = await this.#store.read(partition, [openRead]);
+    for (const { id } of parsedList(list)) {
       const found = await this.read(partition, id);
       if (found === null || found.state !== "running" || isInterrupted(found)) over.add(id);
     }
@@ -113,7 +116,7 @@ export class Tasks {
     task: TaskRecord,
     arg: { readonly value: unknown } | null,
     over: ReadonlySet<string>,
-  ): Promise<{ readonly task: TaskRecord; readonly isNew: boolean } | null> {
+  ): Promise<BegunTask | null> {
     const { id } = task;
     const expireAt = this.#clock() + runningTaskMs;
     const stored = arg === null ? undefined : JSON.stringify(arg.value, packed);
@@ -216,18 +219,12 @@ export class Tasks {
       },
     });
   }
-
-  async #openTasks(partition: Partition): Promise<readonly OpenTask[]> {
-    const [list] = await this.#store.read(partition, [openRead]);
-    return parsedList(list);
-  }
 }
 
 export function taskPartition({ context, user }: Caller): Partition {
   return tenantPartition({ organisation: context.organisationId }, "workflow_task", user.id);
 }
 
-/** Returns true if a task belongs to the workflow and the context of the caller. */
 export function isOfCaller(task: TaskRecord, workflow: string, { context }: Caller): boolean {
   return task.workflow === workflow && String(task.place) === String(contextIds(context));
 }

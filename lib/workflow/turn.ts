@@ -59,7 +59,6 @@ export class RecordedTurn implements Turn<never> {
   readonly api: ControlClient;
   /** The state of the dialogue, with the changes of the handler. */
   state: never;
-  /** True if the handler cancels the running task. */
   cancelsTask = false;
 
   constructor({ context, user, role, token }: Caller, state: unknown, fetch: Fetch) {

@@ -84,7 +84,6 @@ const EventSchema = v.pipe(
   MyRoleSchema,
 );
 
-/** Options of {@linkcode Verifier}, as a workflow has them. */
 interface VerifierOptions {
   readonly control: readonly string[];
   readonly endpoint: readonly string[];

@@ -68,7 +68,6 @@ export class Views {
     return { kind: "used", action: found.action, answer };
   }
 
-  /** Marks a reserved view as used and keeps the answer. */
   async use(caller: Caller, nonce: string, action: string, answer: string): Promise<void> {
     const { store, clock } = this.#ports;
     const now = clock();
@@ -98,7 +97,6 @@ export class Views {
     });
   }
 
-  /** Returns true if an action of the view took effect. */
   async isUsed(caller: Caller, nonce: string): Promise<boolean> {
     const key = keyName("view", nonce);
     const [stored] = await this.#ports.store.read(partitionOf(caller), [{ type: "record", key }]);

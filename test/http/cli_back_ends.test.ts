@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import { createMemoryQueue } from "../../adapters/memory/mod.ts";
 import { WebhookError } from "../../lib/base/outbound/outbound.ts";
 import { schemaOf } from "../../lib/cli/frame/output.ts";
-import { type CommandSpec, groups } from "../../lib/cli/mod.ts";
+import { type CommandSpec, groups, requestsOf } from "../../lib/cli/mod.ts";
 import { loyaltyFaults } from "../../runtime/services/seed_files.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -97,7 +97,7 @@ for (const caller of ["an API key", "the token of an admin"]) {
         const args = exampleArgs(command, variables);
         const { code, stderr, requests, json } = await world.cli([...args, "--json"], around);
         assert.equal(code, 0, `${words}: ${stderr}`);
-        assert.equal(requests.length, command.requests ?? 0, `${words}: ${requests.join(", ")}`);
+        assert.equal(requests.length, requestsOf(command), `${words}: ${requests.join(", ")}`);
         const validate = ajv.compile(schemaOf(command.output));
         assert.ok(validate(json.data), `${words}: ${JSON.stringify([validate.errors, json.data])}`);
         if (command.changes !== undefined) return;

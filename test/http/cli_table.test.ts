@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, describe, it } from "node:test";
 import { Ajv } from "ajv";
 import { schemaOf } from "../../lib/cli/frame/output.ts";
-import { type CommandSpec, groups } from "../../lib/cli/mod.ts";
+import { type CommandSpec, groups, requestsOf } from "../../lib/cli/mod.ts";
 import type { Surroundings } from "../support/terminal.ts";
 import { type CliExample, type CliWorld, cliExamples, exampleArgs, openCliWorld } from "./_cli_examples.ts";
 
@@ -61,7 +61,7 @@ describe("every command of the control API", () => {
   it("has an example", () => {
     const missing = commands.filter(
       command =>
-        (command.requests ?? 0) > 0 && !(nameOf(command) in cliExamples) && !elsewhere.test(nameOf(command)),
+        requestsOf(command) > 0 && !(nameOf(command) in cliExamples) && !elsewhere.test(nameOf(command)),
     );
     assert.deepEqual(missing.map(nameOf), []);
   });
@@ -91,7 +91,7 @@ describe("every command of the control API", () => {
         const { world, args, around } = await fresh();
         const { code, stderr, requests } = await world.cli(args, around);
         assert.equal(code, 0, stderr);
-        assert.equal(requests.length, command.requests, requests.join("\n"));
+        assert.equal(requests.length, requestsOf(command), requests.join("\n"));
       });
 
       it("prints one document of its schema with --json, on a terminal and off", async () => {

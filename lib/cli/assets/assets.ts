@@ -8,8 +8,7 @@ import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import { idArgument, idFlag, spaceFlag, yesFlag } from "../frame/flags.ts";
 import type { OpenedFile } from "../frame/host.ts";
 import { type Fields, fieldsOf, record, rows } from "../frame/output.ts";
-import type { Target } from "../frame/resources.ts";
-import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { documentOf, pathOf, type ResourceObject, relation, type Target } from "../frame/resources.ts";
 
 const pageMax = 100;
 const pagesMax = 100_000;
@@ -71,7 +70,6 @@ const listAssets: CommandSpec = {
     },
   },
   examples: ["assets list", "assets list --mime image/* --page 2 --json"],
-  requests: 1,
   output: rows(assetFields),
   async run({ flags: { space = "", mime, tag, uploader, page, limit } }, { api }) {
     const path = pathOf({ kind: "space", id: space }, "assets");
@@ -107,7 +105,6 @@ function countCommand(word: "media-types" | "uploaders", summary: string, fields
     summary,
     flags: { space: spaceFlag },
     examples: [`assets ${word}`],
-    requests: 1,
     output: rows(fields),
     async run({ flags: { space = "" } }, { api }) {
       const path = pathOf({ kind: "space", id: space }, word.replace("-", "_"));
@@ -159,11 +156,7 @@ const updateAsset: CommandSpec = {
     if (name === undefined && alt === undefined) throw wrongUsage("assets update needs --name or --alt-text");
     const control = await api();
     const { within } = await readAsset(control, assetId);
-    const attributes = {
-      ...(name === undefined ? {} : { name }),
-      ...(alt === undefined ? {} : { alt_text: alt }),
-    };
-    const document = documentOf("assets", attributes, { id: assetId });
+    const document = documentOf("assets", { name, alt_text: alt }, { id: assetId });
     const { data } = await control.write("PATCH", `/assets/${assetId}`, { within, document });
     return { data: fieldsOf(changedFields, data) };
   },
@@ -204,7 +197,6 @@ const uploadAssets: CommandSpec = {
     "assets upload *.png --tag Logos",
     "assets upload --url https://a.example/b.png",
   ],
-  requests: 1,
   output: rows({
     file: "text",
     id: "text?",

@@ -7,7 +7,7 @@ import { CliError, conflict, exits, invalid, missingFile } from "../frame/errors
 import { eventFlag } from "../frame/flags.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
-import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { type ResourceObject, relation } from "../frame/resources.ts";
 import { yamlText } from "../frame/text.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
@@ -17,7 +17,6 @@ const fileBytesMax = 16_777_216;
 
 export const publishFlag = { description: "Publish them as well; the event must be running" };
 
-/** An element of the file beside that of the event. */
 interface Pair {
   readonly element: FileElement;
   readonly attributes: Attributes;
@@ -61,7 +60,7 @@ export const applyElements: CommandSpec = {
     const api = await context.api();
     const within = { kind: "event", id: eventId } as const;
     const [publishes, isDryRun] = ["publish" in flags, "dry-run" in flags];
-    if (publishes) requireActive((await api.get(pathOf(within))).data);
+    if (publishes) requireActive((await api.read(within)).data);
     const locales = await localesFor(file.document, eventId, context);
     const remotes = await listElements(api, eventId);
     const byName = new Map(remotes.map(remote => [String(remote.attributes.name), remote]));
@@ -170,7 +169,7 @@ export async function localesFor(
 ): Promise<readonly string[]> {
   if (!needsLocales(document)) return [];
   const api = await context.api();
-  const { data, included } = await api.get(pathOf({ kind: "event", id: eventId }), { include: "project" });
+  const { data, included } = await api.read({ kind: "event", id: eventId }, { include: "project" });
   const project = included("projects", relation(data, "project"));
   return (project?.attributes.locales ?? []) as readonly string[];
 }
@@ -190,7 +189,7 @@ export async function writeFiles(
     if (before !== null && before !== text && !isForced)
       throw conflict(`${path} exists and differs`, {
         hint: "Give --force to replace it, or another --out",
-        ...(next === undefined ? {} : { next }),
+        next,
       });
   }
   for (const [path, text] of texts) await files.writeText(path, text);
@@ -206,9 +205,9 @@ export async function readFile({ files }: CliContext, path: string): Promise<Loc
 /** @throws {CliError} The event is not running, so that nothing can be published. */
 export function requireActive(event: ResourceObject): void {
   if (isActive(event)) return;
-  throw conflict(`Cannot publish in the event as it is ${event.attributes.state}`, {
-    ...(event.attributes.state === "future" ? { next: `grandstand events start ${event.id}` } : {}),
-  });
+  const { state } = event.attributes;
+  const next = state === "future" ? `grandstand events start ${event.id}` : undefined;
+  throw conflict(`Cannot publish in the event as it is ${state}`, { next });
 }
 
 /** True if an element was never published, and no timecode will publish it. */
@@ -280,7 +279,6 @@ export const exportElements: CommandSpec = {
     force: { description: "Replace a file that differs" },
   },
   examples: ["elements export --event $EVENT", "elements export --event $EVENT --out show.yaml"],
-  requests: 1,
   output: json,
   exits: { [exits.conflict]: "The file exists and differs" },
   async run({ flags: { event: eventId = "", out = "-", force } }, context) {

@@ -35,7 +35,6 @@ const operationsMax = 500;
 /** Most bytes of a batch, less than a body of the control API may have. */
 const bytesMax = 5 * 1_048_576;
 
-/** Returns the elements of an event in their order. */
 export async function listElements(api: ControlApi, eventId: string): Promise<readonly ResourceObject[]> {
   const { data } = await api.all(`/events/${encodeURIComponent(eventId)}/elements`);
   return data.toSorted((a, b) => Number(a.attributes.position) - Number(b.attributes.position));

@@ -7,7 +7,7 @@ import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/comm
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
 import { eventFlag, idFlag, requiredId } from "../frame/flags.ts";
 import { record, rows } from "../frame/output.ts";
-import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import {
   applyElements,
   exportElements,
@@ -61,7 +61,6 @@ const createElement: CommandSpec = {
     "elements create --event $EVENT --type poll --template",
     "elements create --event $EVENT --file poll.yaml",
   ],
-  requests: 1,
   output: record({ id: "text", type: "text", name: "text", state: "text" }),
   exits: { [exits.invalid]: "The element has errors, or a {{…}} is left" },
   async run(input, context) {
@@ -94,7 +93,7 @@ async function itemOf({ flags, lists }: CliInput, context: CliContext): Promise<
   if (typeof type !== "string") throw wrongUsage("elements create needs --type, or a file with a type");
   let item: Item = given;
   if (template !== undefined) {
-    const { data } = await (await context.api()).get(pathOf({ kind: "event", id: event }));
+    const { data } = await (await context.api()).read({ kind: "event", id: event });
     item = merged(templateOf(await typeOf(context, type, relation(data, "project") ?? "")), given) as Item;
   }
   item = { ...item, type };
@@ -136,7 +135,6 @@ const list: CommandSpec = {
   summary: "List the elements of an event in their order",
   flags: { event: eventFlag },
   examples: ["elements list --event $EVENT"],
-  requests: 1,
   output: rows({
     position: ["#", "whole"],
     id: "text",
@@ -149,32 +147,17 @@ const list: CommandSpec = {
   async run({ flags: { event = "" } }, { api, terminal }) {
     const elements = await listElements(await api(), event);
     const data = elements.map(element => {
-      const {
-        position,
-        content_type: type,
-        name,
-        state,
-        start_mode: mode,
-        start_offset: at,
-      } = element.attributes;
+      const { position, content_type: type, name, state, start_offset: at } = element.attributes;
       const parent = relation(element, "parent");
-      const offset = mode === "timecode" ? Number(at) : null;
+      const offset = isTimed(element) ? Number(at) : null;
       return { position: Number(position), id: element.id, type, name, state, start_offset: offset, parent };
     });
     if (!terminal.isTerminal.stdout) return { data };
     const columns = ["#", "ID", "TYPE", "NAME", "STATE", "OFFSET", "PARENT"];
-    const lines = data.map(({ parent, name, start_offset: at, ...one }) => [
-      ...[
-        one.position,
-        one.id,
-        one.type,
-        parent === null ? name : `  ${name}`,
-        one.state,
-        at ?? "",
-        parent ?? "",
-      ],
-    ]);
-    return { data, shown: { columns, rows: lines.map(line => line.map(String)) } };
+    const lines = data.map(({ position, id, type, name, state, start_offset: at, parent }) =>
+      [position, id, type, parent === null ? name : `  ${name}`, state, at ?? "", parent ?? ""].map(String),
+    );
+    return { data, shown: { columns, rows: lines } };
   },
 };
 
@@ -208,20 +191,19 @@ const publish: CommandSpec = {
 async function publishOne(context: CliContext, elementId: string, isDryRun: boolean): Promise<CliResult> {
   const api = await context.api();
   const within = { kind: "element", id: elementId } as const;
-  const { data: element, included } = await api.get(pathOf(within), { include: "event" });
+  const { data: element, included } = await api.read(within, { include: "event" });
   const { state } = element.attributes;
   if (!isDraft(element) && state !== "future") return { data: [rowOf(element, `already ${state}`)] };
   const event = included("events", relation(element, "event"));
   if (event !== undefined) requireActive(event);
-  const document = documentOf("elements", { action: "publish" }, { id: elementId });
-  await api.write("PATCH", pathOf(within), { within, document, isDryRun });
+  await api.change(within, { action: "publish" }, { isDryRun });
   return { data: [rowOf(element, isDryRun ? "would be published" : "published")] };
 }
 
 async function publishAll(context: CliContext, eventId: string, isDryRun: boolean): Promise<CliResult> {
   const api = await context.api();
   const within = { kind: "event", id: eventId } as const;
-  const { data: event } = await api.get(pathOf(within));
+  const { data: event } = await api.read(within);
   const all = await listElements(api, eventId);
   const drafts = all.filter(isDraft);
   if (drafts.length > 0) requireActive(event);
@@ -332,9 +314,8 @@ const cloneGroup: CommandSpec = {
   async run({ flags }, context) {
     const { wrapper: wrapperId = "", "to-event": target = "" } = flags;
     const api = await context.api();
-    const { data: wrapper, included } = await api.get(pathOf({ kind: "element", id: wrapperId }), {
-      include: "event",
-    });
+    const within = { kind: "element", id: wrapperId } as const;
+    const { data: wrapper, included } = await api.read(within, { include: "event" });
     const source = relation(wrapper, "event");
     const all = await listElements(api, source ?? "");
     const chosen = all.filter(
@@ -365,7 +346,7 @@ async function copyInto(
 ): Promise<CliResult> {
   const api = await context.api();
   const within = { kind: "event", id: eventId } as const;
-  const { data: event, included } = await api.get(pathOf(within), { include: "project" });
+  const { data: event, included } = await api.read(within, { include: "project" });
   if (publishes) requireActive(event);
   const project = included("projects", relation(event, "project"));
   const enabled = (project?.attributes.enabled_types ?? []) as readonly string[];

@@ -26,7 +26,6 @@ export function tokenOf(path: string): string {
   return tokenStart + path + tokenEnd;
 }
 
-/** Returns the path of the entity whose id a value stands for, or null. */
 export function pathOfToken(value: unknown): string | null {
   const path = typeof value === "string" ? value.slice(1, -1) : "";
   return value === tokenOf(path) && !path.includes(tokenEnd) ? path : null;

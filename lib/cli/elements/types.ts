@@ -1,6 +1,7 @@
 /** Content types and their templates: `elements schema`, `template` and `templates`. */
 
 import type { ContentType } from "../../authoring/table/mod.ts";
+import { present } from "../../base/text/present.ts";
 import { dataOf } from "../element_content.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type CliError, exits, invalid } from "../frame/errors.ts";
@@ -11,7 +12,6 @@ import { yamlText } from "../frame/text.ts";
 import { mapTexts, replaceReferences } from "./references.ts";
 
 type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
-/** An element as a file has it. */
 export type Item = Readonly<Record<string, unknown>>;
 
 const appFlag = {
@@ -27,7 +27,6 @@ export const showSchema: CommandSpec = {
     { name: "content-type", description: "The content type, such as poll" },
   ],
   examples: ["elements schema $PROJECT poll"],
-  requests: 1,
   output: rows({
     field: "text",
     type: "text",
@@ -57,11 +56,11 @@ function fieldRow(path: string, property: Property) {
   const { key, field, type = field ?? "text", mandatory = false, many = false } = property;
   const { values, min, max, max_length: length, description, label, aliases = [] } = property;
   const limits = [
-    ...(values === undefined ? [] : [values.join(" | ")]),
-    ...(min === undefined ? [] : [`from ${min}`]),
-    ...(max === undefined ? [] : [`to ${max}`]),
-    ...(length === undefined ? [] : [`at most ${length} characters`]),
-  ];
+    values?.join(" | "),
+    min !== undefined && `from ${min}`,
+    max !== undefined && `to ${max}`,
+    length !== undefined && `at most ${length} characters`,
+  ].filter(Boolean);
   return {
     field: `${path}.${key}`,
     type: many ? `list of ${type}` : type,
@@ -81,6 +80,7 @@ export const showTemplate: CommandSpec = {
     name: { value: "name", description: "Name of the template; otherwise the first one" },
   },
   examples: ["elements template poll", "elements template poll --json"],
+  requests: 0,
   output: json,
   exits: typeExits,
   async run({ args: [name = ""], flags: { project, name: template } }, context) {
@@ -101,6 +101,7 @@ export const listTemplates: CommandSpec = {
   summary: "List the templates of elements",
   flags: { type: { value: "content type", description: "Only those of this content type" }, ...appFlag },
   examples: ["elements templates", "elements templates --type poll"],
+  requests: 0,
   output: rows({ type: "text", name: "text", title: "text", source: "text" }),
   exits: typeExits,
   async run({ flags: { type, project } }, context) {
@@ -138,7 +139,6 @@ export async function typeOf(
   return found;
 }
 
-/** Creates the error for a content type that there is not. */
 function unknownType(name: string, types: readonly ContentType[]): CliError {
   return invalid(`There is no content type ${name}`, {
     code: "unknown_content_type",
@@ -181,14 +181,13 @@ export function contentsOf(type: ContentType, make: (property: Property, nth: nu
   );
   const count = options_number?.min ?? (offered.length > 0 ? 1 : 0);
   const options = Array.from({ length: count }, (_, nth) => fields(offered, nth));
-  return {
-    ...(asked.length === 0 ? {} : { question: fields(asked) }),
-    ...(count === 0 ? {} : { options }),
-    ...(custom.length === 0 ? {} : { fields: fields(custom) }),
-  };
+  return present({
+    question: asked.length === 0 ? undefined : fields(asked),
+    options: count === 0 ? undefined : options,
+    fields: custom.length === 0 ? undefined : fields(custom),
+  });
 }
 
-/** Returns the names of `{{…}}` in texts, each once. */
 export function variablesIn(value: unknown): readonly string[] {
   const names = new Set<string>();
   const note = (name: string): string => {

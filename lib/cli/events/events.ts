@@ -7,7 +7,8 @@ import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { CliError, conflict, exits, invalid } from "../frame/errors.ts";
 import { dryRunFlag, eventFlag, idArgument, projectFlag, yesFlag } from "../frame/flags.ts";
-import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
+import { listCommand } from "../frame/list_command.ts";
+import { type Fields, fieldsOf, record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { isoTime } from "../frame/text.ts";
 import { countsOf, durationMax, eventFields, namesOf } from "./fields.ts";
@@ -29,10 +30,10 @@ const cloneEvent: CommandSpec = {
   output: record(countedFields),
   async run({ args: [eventId = ""], flags }, { api: open }) {
     const api = await open();
-    const path = pathOf({ kind: "event", id: eventId });
-    const { data: source } = await api.get(path);
+    const event = { kind: "event", id: eventId } as const;
+    const { data: source } = await api.read(event);
     const name = flags.name ?? `${source.attributes.name} (copy)`;
-    const { data: copy } = await api.write("POST", `${path}/clone`, {
+    const { data: copy } = await api.write("POST", pathOf(event, "clone"), {
       within: { kind: "project", id: relation(source, "project") ?? "" },
       document: documentOf("events", { name }),
     });
@@ -68,7 +69,6 @@ const createEvent: CommandSpec = {
     "events create --project $PROJECT --name Final --duration 7200",
     "events create --project $PROJECT --name Final --start-at 2099-11-22T20:00:00+01:00",
   ],
-  requests: 1,
   output: oneEvent,
   async run({ flags }, { api }) {
     const { project = "", name, duration, "start-at": startAt } = flags;
@@ -100,7 +100,7 @@ const fromTemplate: CommandSpec = {
   output: oneEvent,
   async run({ args: [templateId = ""], flags: { project = "", name } }, { api: open }) {
     const api = await open();
-    const { data: template } = await api.get(pathOf({ kind: "event-template", id: templateId }));
+    const { data: template } = await api.read({ kind: "event-template", id: templateId });
     const owner = relation(template, "project");
     if (owner !== project) {
       throw invalid(`The template ${templateId} is of another project: ${owner}`, {
@@ -125,7 +125,7 @@ async function addEvent(
 
 const listFields: Fields = { ...eventFields, drafts: ["DRAFT", "whole"], published: "whole" };
 
-const listEvents: CommandSpec = {
+const listEvents = listCommand({
   words: ["events", "list"],
   summary: "List the events of a project, the latest first",
   flags: {
@@ -137,31 +137,24 @@ const listEvents: CommandSpec = {
     },
   },
   examples: ["events list --project $PROJECT", "events list --project $PROJECT --state future,current"],
-  requests: 1,
-  output: rows(listFields),
-  async run({ flags: { project = "", state } }, { api }) {
-    const path = pathOf({ kind: "project", id: project }, "events");
-    const query = { sort: "-start_at", "filter[state]": state };
-    return listed(await (await api()).all(path, query), listFields, event => {
-      const { drafts, published } = countsOf(event);
-      return { drafts, published };
-    });
+  fields: listFields,
+  path: ({ project = "" }) => pathOf({ kind: "project", id: project }, "events"),
+  query: ({ state }) => ({ sort: "-start_at", "filter[state]": state }),
+  more(event) {
+    const { drafts, published } = countsOf(event);
+    return { drafts, published };
   },
-};
+});
 
-const listTemplates: CommandSpec = {
+const listTemplates = listCommand({
   words: ["events", "templates"],
   summary: "List the event templates of a project",
   flags: { project: projectFlag },
   examples: ["events templates --project $PROJECT"],
-  requests: 1,
-  output: rows(countedFields),
-  async run({ flags: { project = "" } }, { api }) {
-    const path = pathOf({ kind: "project", id: project }, "event_templates");
-    const elementsOf = ({ attributes }: ResourceObject) => ({ elements: attributes.element_count });
-    return listed(await (await api()).all(path), countedFields, elementsOf);
-  },
-};
+  fields: countedFields,
+  path: ({ project = "" }) => pathOf({ kind: "project", id: project }, "event_templates"),
+  more: ({ attributes }) => ({ elements: attributes.element_count }),
+});
 
 const pruneEvents: CommandSpec = {
   words: ["events", "prune"],
@@ -191,7 +184,7 @@ const pruneEvents: CommandSpec = {
     });
     const isDry = "dry-run" in flags;
     if (!isDry && found.length > 0) await context.confirm(`Delete ${namesOf(found)}`);
-    const data: { readonly result: string }[] = [];
+    const data = [];
     for (const event of found) {
       const { id: eventId, attributes } = event;
       const { all } = countsOf(event);
@@ -199,13 +192,10 @@ const pruneEvents: CommandSpec = {
       const result = isDry ? "would be deleted" : await remove(api, event, project);
       if (result === "deleted") context.done(`deleted ${eventId}`);
       context.progress(`${data.length + 1} of ${found.length} events`);
-      data.push({
-        ...{ id: eventId, name: attributes.name, state: attributes.state },
-        ...{ reason, result },
-      });
+      data.push({ id: eventId, name: attributes.name, state: attributes.state, reason, result });
     }
     const isKept = data.some(({ result }) => result === "kept: changed meanwhile");
-    return { data, ...(isKept ? { exit: exits.conflict } : {}) };
+    return { data, exit: isKept ? exits.conflict : exits.ok };
   },
 };
 
@@ -264,8 +254,7 @@ const scheduleEvent: CommandSpec = {
     const { event: eventId = "" } = flags;
     const within = { kind: "event", id: eventId } as const;
     const api = await context.api();
-    const { data: event } = await api.get(pathOf(within));
-    const { state } = event.attributes;
+    const { state } = (await api.read(within)).data.attributes;
     if (state !== "future") throw conflict(`Cannot schedule the event as it is ${state}, not future`);
     const elements = (await listElements(api, eventId)).filter(({ attributes }) =>
       ["non_scheduled", "future"].includes(String(attributes.state)),
@@ -283,12 +272,10 @@ const scheduleEvent: CommandSpec = {
         wrapper: elementId === top.id ? null : top.id,
       })),
     );
-    const changes = data.map(
-      ({ id: elementId, offset }): Change => ({
-        ...{ op: "update", id: elementId },
-        attributes: { start_mode: "timecode", start_offset: offset },
-      }),
-    );
+    const changes = data.map(({ id: elementId, offset }): Change => {
+      const attributes = { start_mode: "timecode", start_offset: offset };
+      return { op: "update", id: elementId, attributes };
+    });
     await sendChanges(context, changes, { within, isDryRun: "dry-run" in flags });
     return { data };
   },
@@ -330,15 +317,13 @@ async function act(context: CliContext, eventId: string, action: "start" | "stop
   const api = await context.api();
   const within = { kind: "event", id: eventId } as const;
   for (let isAgain = false; ; isAgain = true) {
-    const { data: event } = await api.get(pathOf(within));
+    const { data: event } = await api.read(within);
     const { name, state, actions } = event.attributes;
     if (state === aims[action].state)
       return { data: { id: eventId, name, state, result: `already ${state}` } };
     if (isAgain || !(actions as readonly string[]).includes(action)) throw impossible(event, action);
     try {
-      const document = documentOf("events", { action }, { id: eventId });
-      const { data } = await api.write("PATCH", pathOf(within), { within, document });
-      const { state: now } = data.attributes;
+      const { state: now } = (await api.change(within, { action })).data.attributes;
       return { data: { id: eventId, name, state: now, result: aims[action].done } };
     } catch (error) {
       // Somebody else was faster.

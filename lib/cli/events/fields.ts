@@ -27,10 +27,8 @@ export function isActive({ attributes: { state } }: ResourceObject): boolean {
   return state === "current" || state === "on_demand";
 }
 
-/** Most events that a question names. */
 const namedMax = 20;
 
-/** Names events in a question before they are deleted. */
 export function namesOf(events: readonly ResourceObject[]): string {
   const names = events.slice(0, namedMax).map(({ id, attributes }) => `${attributes.name} (${id})`);
   const more = events.length > namedMax ? [`${events.length - namedMax} more`] : [];

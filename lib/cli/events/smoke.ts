@@ -8,7 +8,7 @@ import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, exits, invalid } from "../frame/errors.ts";
 import { projectFlag, yesFlag } from "../frame/flags.ts";
 import { rows } from "../frame/output.ts";
-import { documentOf, pathOf, type ResourceObject } from "../frame/resources.ts";
+import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import { pageAddress } from "../url.ts";
 import { durationMax, namesOf } from "./fields.ts";
 
@@ -35,10 +35,7 @@ const clean: CommandSpec = {
       const within = { kind: "event", id } as const;
       const isRunning = attributes.state === "current";
       if (isRunning) {
-        await api.write("PATCH", pathOf(within), {
-          within,
-          document: documentOf("events", { action: "stop" }, { id }),
-        });
+        await api.change(within, { action: "stop" });
         context.done(`stopped ${id}`);
       }
       await api.write("DELETE", pathOf(within), { within });
@@ -76,7 +73,7 @@ const run: CommandSpec = {
     const { project = "", types: wanted, duration } = flags;
     const api = await context.api();
     const within = { kind: "project", id: project } as const;
-    const { data: owner } = await api.get(pathOf(within));
+    const { data: owner } = await api.read(within);
     const { data: listed } = await api.get<readonly ResourceObject[]>(pathOf(within, "content_types"));
     const enabled = listed.filter(({ attributes }) => attributes.enabled === true);
     const names = wanted?.split(",") ?? enabled.map(({ id }) => id);
@@ -96,7 +93,7 @@ const run: CommandSpec = {
       name: `${prefix}${startedAt}`,
       duration: Number(duration),
       annotations: { [annotation]: startedAt },
-      ...(isPublishing ? { action: "start" } : {}),
+      action: isPublishing ? "start" : undefined,
     };
     const event = await api.create("events", attributes, within);
     context.done(`created event ${event.id}`);
@@ -116,7 +113,7 @@ const run: CommandSpec = {
       data,
       meta: { event: event.id, url },
       shown: `${[...lines, url].join("\n")}\n`,
-      ...(hasFailed ? { exit: exits.failed } : {}),
+      exit: hasFailed ? exits.failed : exits.ok,
     };
   },
 };
@@ -153,10 +150,7 @@ async function tryType(
     const within = { kind: "event", id: event.id } as const;
     ({ id } = await api.create("elements", attributes, within));
     if (!isPublishing) return { type: name, id, create: "ok", publish: "skipped", error: null };
-    await api.write("PATCH", pathOf({ kind: "element", id }), {
-      within,
-      document: documentOf("elements", { action: "publish" }, { id }),
-    });
+    await api.change({ kind: "element", id }, { action: "publish" }, { within });
     return { type: name, id, create: "ok", publish: "ok", error: null };
   } catch (error) {
     if (!(error instanceof CliError) || [exits.unauthenticated, exits.interrupted].includes(error.exit as 4))

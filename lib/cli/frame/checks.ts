@@ -21,7 +21,6 @@ export function someOf(...words: readonly string[]): Check {
       : `must be some of ${words.join(", ")}, separated by commas`;
 }
 
-/** An instant of ISO 8601 with an offset from UTC. */
 export const instant: Check = text =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i.test(text) &&
   Number.isFinite(Date.parse(text))

@@ -9,21 +9,20 @@ import type { Settings } from "./profile.ts";
 export interface ApiRequest {
   /** @default "GET" */
   readonly method?: string;
-  /** Sent as JSON. */
   readonly body?: unknown;
   /** Sent as it is, in place of `body`; every attempt calls it. */
-  readonly stream?: () => ReadableStream<Uint8Array>;
+  readonly stream?: (() => ReadableStream<Uint8Array>) | undefined;
   /** Takes the lines of JSON of a good answer as they come, in place of one document; every attempt calls it. */
   readonly lines?: () => (line: unknown) => void;
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses outside of 2xx that are no failures. @default [] */
   readonly expected?: readonly number[];
   /** False if it must be sent only once. @default true */
-  readonly isRepeatable?: boolean;
+  readonly isRepeatable?: boolean | undefined;
   /** True if it changes nothing although it is no GET. @default false */
   readonly isTrial?: boolean;
   /** Longest time, in ms. @default that of the settings */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export type AnswerOf<S extends v.GenericSchema> = Immutable<v.InferOutput<S>>;
@@ -31,7 +30,6 @@ export type AnswerOf<S extends v.GenericSchema> = Immutable<v.InferOutput<S>>;
 export interface ApiAnswer<A> {
   readonly status: number;
   readonly etag: string | null;
-  /** The parsed body; null if there is none. */
   readonly json: A;
 }
 
@@ -58,7 +56,6 @@ export function dataOf<D>({ json }: ApiAnswer<{ readonly data: D }>, member: key
   throw unknownAnswer();
 }
 
-/** Creates the error for an answer that the route cannot have given. */
 export function unknownAnswer(): CliError {
   const message = "Cannot read the answer of the server: its form is unknown";
   const hint = "Check that --control-url names the platform itself";

@@ -15,7 +15,6 @@ export interface FlagSpec {
   /** Form of the value. Omitted: the flag has none. */
   readonly value?: string;
   readonly description: string;
-  /** The environment variable that replaces it. */
   readonly variable?: string;
   /** The setting of the profile that replaces flag and variable. */
   readonly profile?: "org" | "space";
@@ -41,7 +40,6 @@ export interface ArgumentSpec {
 }
 
 export interface CommandSpec {
-  /** Its words, such as `projects settings push`. */
   readonly words: readonly string[];
   readonly summary: string;
   readonly args?: readonly ArgumentSpec[];
@@ -52,7 +50,7 @@ export interface CommandSpec {
   readonly changes?: string;
   /** Command lines that show its use, without `grandstand`; the first one is usual. */
   readonly examples: readonly string[];
-  /** Requests of the first example where lists fit a page. @default 0 */
+  /** Requests of the first example where lists fit a page. @default 1, or 0 without a profile */
   readonly requests?: number;
   /** True if the interface does not name it. @default that of its group */
   readonly isOurs?: boolean;
@@ -67,6 +65,10 @@ export interface CommandSpec {
   readonly exits?: Readonly<Partial<Record<Exit, string>>>;
   /** @throws {CliError} The command failed. */
   readonly run: (input: CliInput, context: CliContext) => Promise<CliResult>;
+}
+
+export function requestsOf({ usesProfile = true, requests = usesProfile ? 1 : 0 }: CommandSpec): number {
+  return requests;
 }
 
 /** Commands with the same first word; their file is loaded when one of them is wanted. */
@@ -90,10 +92,10 @@ export interface CliResult {
   /** Printed beside `data` with `--json`. */
   readonly meta?: Readonly<Record<string, unknown>>;
   /** Printed to stdout without `--json`: tables or text. Omitted: `data` as `output` says. */
-  readonly shown?: Rows | string;
+  readonly shown?: Rows | string | undefined;
   readonly notes?: readonly string[];
   /** @default exits.ok */
-  readonly exit?: Exit;
+  readonly exit?: Exit | undefined;
 }
 
 export interface CliContext extends ClientContext {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { present } from "../../base/text/present.ts";
 import { isThisMachine } from "./checks.ts";
 import { type ApiClient, type ApiRequest, type ClientContext, unknownAnswer } from "./client.ts";
 import { CliError, exits } from "./errors.ts";
@@ -17,6 +18,7 @@ import {
   isLinkage,
   type Kind,
   kinds,
+  pathOf,
   type ResourceObject,
   relation,
   type Target,
@@ -26,7 +28,6 @@ const base = "/api/v2";
 const rowsMax = 10_000;
 /** Most pages of a list, with empty ones among them. */
 const pagesMax = 1_000;
-/** Records asked for at a time, as many as a page may have. */
 const pageCount = 100;
 const atomicType = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
 const jsonApiType = "application/vnd.api+json";
@@ -36,7 +37,6 @@ export interface Document<D = ResourceObject> {
   readonly data: D;
   readonly etag: string | null;
   readonly meta: Readonly<Record<string, unknown>>;
-  /** Finds an included resource; undefined if there is none. */
   included(type: string, id: string | null): ResourceObject | undefined;
 }
 
@@ -55,7 +55,6 @@ export interface Write {
   /** True for the checks alone. @default false */
   readonly isDryRun?: boolean;
   readonly query?: Query;
-  /** Sent as it is, in place of the document. */
   readonly stream?: ApiRequest["stream"];
   readonly timeoutMs?: number;
   /** False if it cannot be sent twice. @default true */
@@ -98,6 +97,10 @@ export class ControlApi {
 
   get url(): string {
     return this.#client.url;
+  }
+
+  async read(target: Target, query: Query = {}): Promise<Document> {
+    return await this.get(pathOf(target), query);
   }
 
   /** Reads a resource, or a page of a list. @throws {CliError} The server refused. */
@@ -150,19 +153,29 @@ export class ControlApi {
     { within, document, ifMatch, isDryRun = false, query = {}, stream, ...more }: Write,
   ): Promise<Document<D>> {
     if (within !== null) await this.requireAllowed(within);
-    const asked: Query = { ...query, ...(isDryRun ? { dry_run: "true" } : {}) };
+    const asked: Query = { ...query, dry_run: isDryRun ? "true" : undefined };
     return await this.#ask<D>(path + queryText(asked), {
       method,
-      headers: {
+      headers: present({
         accept: jsonApiType,
-        ...(stream === undefined ? { "content-type": jsonApiType } : {}),
-        ...(method === "DELETE" ? {} : { "idempotency-key": this.#context.uniqueId() }),
-        ...(ifMatch === undefined || ifMatch === null ? {} : { "if-match": ifMatch }),
-      },
-      ...(document === undefined ? {} : { body: document }),
-      ...(stream === undefined ? {} : { stream }),
+        "content-type": stream === undefined ? jsonApiType : undefined,
+        "idempotency-key": method === "DELETE" ? undefined : this.#context.uniqueId(),
+        "if-match": ifMatch ?? undefined,
+      }),
+      body: document,
+      stream,
       ...more,
     });
+  }
+
+  /** Changes attributes of a resource, or does an action of it. @throws {CliError} As {@linkcode write}. */
+  async change(
+    target: Target,
+    attributes: Readonly<Record<string, unknown>>,
+    write: Partial<Write> = {},
+  ): Promise<Document> {
+    const document = documentOf(kinds[target.kind].path, attributes, { id: target.id });
+    return await this.write("PATCH", pathOf(target), { within: target, document, ...write });
   }
 
   /** Creates a resource in the one that it belongs to. @throws {CliError} As {@linkcode write}. */
@@ -224,8 +237,8 @@ export class ControlApi {
   }
 
   async #readChain({ kind, id }: Target): Promise<readonly Target[]> {
-    const { path, above } = kinds[kind];
-    const document = await this.get(`/${path}/${encodeURIComponent(id)}`, { include: above || undefined });
+    const { above } = kinds[kind];
+    const document = await this.read({ kind, id }, { include: above || undefined });
     const chain: Target[] = [{ kind, id }];
     let current: ResourceObject | undefined = document.data;
     for (const name of above.split(".") as Kind[]) {
@@ -247,7 +260,7 @@ export class ControlApi {
       data: data as D,
       etag,
       meta,
-      next: links?.next === undefined || links.next === null ? null : this.#pathOf(links.next),
+      next: links?.next ? this.#pathOf(links.next) : null,
       included: (type, id) => byKey.get(`${type}/${id}`),
     };
   }

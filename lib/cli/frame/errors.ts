@@ -11,7 +11,6 @@ export const exits = {
   conflict: 7,
   invalid: 8,
   unavailable: 9,
-  /** The person at the terminal said no. */
   declined: 10,
   interrupted: 130,
 } as const;
@@ -20,13 +19,13 @@ export type Exit = (typeof exits)[keyof typeof exits];
 
 export interface CliErrorOptions {
   readonly code: string;
-  readonly status?: number;
-  readonly hint?: string;
-  readonly next?: string;
-  readonly details?: readonly string[];
-  readonly requestId?: string;
+  readonly status?: number | undefined;
+  readonly hint?: string | undefined;
+  readonly next?: string | undefined;
+  readonly details?: readonly string[] | undefined;
+  readonly requestId?: string | undefined;
   /** What the server said of it by name, such as the id of a record that is in the way. */
-  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export class CliError extends Error {
@@ -48,17 +47,18 @@ export function wrongUsage(message: string, more: Partial<CliErrorOptions> = {})
   return new CliError(exits.usage, message, { code: "wrong_usage", ...more });
 }
 
-/** Creates the error for a file that there is not. */
 export function missingFile(path: string, more: Partial<CliErrorOptions> = {}): CliError {
   return wrongUsage(`Cannot read ${path}: there is no such file`, { code: "missing_file", ...more });
 }
 
-/** Creates the error for a state of the server that does not allow the command. */
 export function conflict(message: string, more: Partial<CliErrorOptions> = {}): CliError {
   return new CliError(exits.conflict, message, { code: "conflict", ...more });
 }
 
-/** Creates the error for content that is not valid. */
+export function notFound(message: string, more: Partial<CliErrorOptions> = {}): CliError {
+  return new CliError(exits.notFound, message, { code: "not_found", ...more });
+}
+
 export function invalid(message: string, more: Partial<CliErrorOptions> = {}): CliError {
   return new CliError(exits.invalid, message, { code: "validation_failed", ...more });
 }

@@ -6,7 +6,6 @@ import { globalFlags } from "./parse.ts";
 const columnWidth = 26;
 const lineWidth = 80;
 
-/** Writes the help of a command, with or without the global flags. */
 export function commandHelp(command: CommandSpec, hasGlobals = true): string {
   const { words, summary, args = [], flags = {}, variables = [], changes, examples, exits = {} } = command;
   const usage = ["grandstand", ...words, ...args.map(usageOf), "[flags]"].join(" ");
@@ -32,7 +31,6 @@ export function groupHelp(commands: readonly CommandSpec[]): string {
   return `${commands.map(summaryLine).join("\n")}\n\nMore with grandstand ${word} <command> --help.\n`;
 }
 
-/** Returns the commands of some groups: those of the interface, or ours. */
 export async function commandsOf(
   groups: readonly CommandGroup[],
   wantsOurs: boolean,
@@ -70,11 +68,11 @@ function flagLine([name, { value, description, variable, profile, otherwise, req
   FlagSpec,
 ]): string {
   const facts = [
-    ...(required === true ? ["required"] : []),
-    ...(otherwise === undefined ? [] : [`default ${otherwise}`]),
-    ...(variable === undefined ? [] : [variable]),
-    ...(profile === undefined ? [] : ["or of the profile"]),
-  ];
+    required === true && "required",
+    otherwise !== undefined && `default ${otherwise}`,
+    variable,
+    profile !== undefined && "or of the profile",
+  ].filter(Boolean);
   const heading = value === undefined ? `--${name}` : `--${name} <${value}>`;
   return line(heading, facts.length === 0 ? description : `${description} (${facts.join("; ")})`);
 }
@@ -85,7 +83,6 @@ function line(heading: string, text: string): string {
     : `  ${heading}\n${wrapped(text, 6)}`;
 }
 
-/** Indents a text, and begins a new line where a word would not fit. */
 function wrapped(text: string, indent: number): string {
   const lines = [""];
   for (const word of text.split(" ")) {

@@ -33,7 +33,6 @@ export interface LocatedDocument {
   readonly locate: (pointer: string) => string;
 }
 
-/** A file that is sent as it is. */
 export interface OpenedFile {
   readonly bytes: number | null;
   /** Opens its content; every attempt of a request opens it anew. */
@@ -149,7 +148,6 @@ export interface CliHost {
     port: number,
     handler: Handler,
   ) => Promise<{ readonly url: string; readonly stop: () => Promise<unknown> }>;
-  /** Opens an empty store in memory. */
   readonly memoryStore: () => Promise<Store>;
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Listing } from "./control_api.ts";
 import type { ResourceObject } from "./resources.ts";
 import { cleanJson, isoTime, relativeTime } from "./text.ts";
 
@@ -24,9 +23,7 @@ export type Output =
 export const rows = (fields: Fields): Output => ({ kind: "rows", fields });
 /** A record, printed as a table of one row. */
 export const record = (fields: Fields): Output => ({ kind: "record", fields });
-/** A text, printed as it is. */
 export const text: Output = { kind: "text" };
-/** Data that has no fixed form. */
 export const json: Output = { kind: "json" };
 
 /** Returns the fields of a resource: its id, and attributes by their names. */
@@ -36,16 +33,6 @@ export function fieldsOf(fields: Fields, { id, attributes }: ResourceObject): Re
     return [name, typeof value === "number" && type === "time" ? isoTime(value) : value];
   });
   return Object.fromEntries(entries);
-}
-
-/** Returns the result of a command that lists resources; `more` has the fields that are no attributes. */
-export function listed(
-  { data, isTruncated }: Listing,
-  fields: Fields,
-  more: (one: ResourceObject) => Readonly<Record<string, unknown>> = () => ({}),
-) {
-  const rows = data.map(one => ({ ...fieldsOf(fields, one), ...more(one) }));
-  return { data: rows, meta: { truncated: isTruncated } };
 }
 
 export interface Rows {

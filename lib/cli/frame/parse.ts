@@ -162,7 +162,6 @@ function note(found: Sorted, name: string, spec: FlagSpec, value: string | undef
   else found.flags[name] = value ?? "";
 }
 
-/** Returns what is wrong with a flag, or null. */
 function flagFault(name: string, spec: FlagSpec, value: string | undefined): string | null {
   if (spec.value === undefined) return value === undefined ? null : `--${name} takes no value`;
   if (value === undefined || (value === "" && spec.allowsEmpty !== true)) return `--${name} needs a value`;

@@ -154,7 +154,6 @@ export async function readSettings(
   };
 }
 
-/** Returns the first value that is given, and where it comes from; null: none is. */
 export function firstGiven(
   candidates: readonly (readonly [value: string | undefined, source: string])[],
 ): { readonly value: string; readonly source: string } | null {
@@ -202,7 +201,6 @@ export async function tokenOf(
   });
 }
 
-/** Returns a variable that is set and not empty. */
 export function given(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
@@ -221,7 +219,6 @@ function isConfiguration(value: unknown): value is Configuration {
   return version === 1 && isRecord(profiles) && Object.values(profiles ?? {}).every(isRecord);
 }
 
-/** Returns the entry that has one of some resources; null: none has. */
 export function entryFor({ allow = [] }: Profile, targets: readonly Target[]): AllowEntry | null {
   const has = (entry: AllowEntry): boolean =>
     targets.some(({ kind, id }) => id === entry.id && kindOf(entry.kind) === kind);

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { present } from "../../base/text/present.ts";
 import type { ClientEnvironment } from "../../client/environment.ts";
 import { GrandstandError } from "../../client/errors.ts";
 import { jsonLines } from "../../client/streams.ts";
@@ -39,11 +40,11 @@ export function createClient(
       url: url + path,
       headers: {
         accept: "application/vnd.api+json, application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...present({ "content-type": body === undefined ? undefined : "application/json" }),
         ...credentials,
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      body: JSON.stringify(body),
       signal: context.interruption(),
       // The environment limits the time.
       timeoutMs: Number.POSITIVE_INFINITY,
@@ -156,8 +157,8 @@ function failureOf(error: GrandstandError, url: string, profileName: string): Cl
     status,
     details,
     ...hintsOf(status, `profile ${profileName}, ${url}`),
-    ...(requestId === null ? {} : { requestId }),
-    ...(Object.keys(meta).length === 0 ? {} : { meta }),
+    requestId: requestId ?? undefined,
+    meta,
   });
 }
 

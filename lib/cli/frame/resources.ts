@@ -31,7 +31,6 @@ export interface AnyDocument {
   readonly "atomic:results"?: unknown;
 }
 
-/** Returns the id that a relationship to one resource names; null: none. */
 export function relation({ relationships }: ResourceObject, name: string): string | null {
   const data = relationships?.[name]?.data;
   return data === undefined || data === null || Array.isArray(data) ? null : (data as Identifier).id;
@@ -44,24 +43,17 @@ export function documentOf(
   {
     id,
     related = {},
-  }: { readonly id?: string; readonly related?: Readonly<Record<string, Identifier>> } = {},
+  }: { readonly id?: string | undefined; readonly related?: Readonly<Record<string, Identifier>> } = {},
 ) {
-  const relationships = Object.fromEntries(Object.entries(related).map(([name, data]) => [name, { data }]));
-  return {
-    data: {
-      type,
-      ...(id === undefined ? {} : { id }),
-      attributes,
-      ...(Object.keys(relationships).length === 0 ? {} : { relationships }),
-    },
-  };
+  const links = Object.entries(related).map(([name, data]) => [name, { data }]);
+  const relationships = links.length === 0 ? undefined : Object.fromEntries(links);
+  return { data: { type, id, attributes, relationships } };
 }
 
 export function pathOf({ kind, id }: Target, ...more: readonly string[]): string {
   return ["", kinds[kind].path, encodeURIComponent(id), ...more].join("/");
 }
 
-/** A kind of resource that commands take as an argument. */
 export type Kind = "organisation" | "space" | "project" | "event" | "element" | "event-template";
 
 export interface Target {
@@ -84,7 +76,6 @@ const names = [...Object.keys(kinds), "org"];
 export const kindCheck: Check = word =>
   kindOf(word) === null ? `must be one of ${Object.keys(kinds).join(", ")}` : null;
 
-/** Returns the kind that a word names, or null. */
 export function kindOf(word: string): Kind | null {
   const singular = word.replace(/s$/, "");
   if (!names.includes(singular)) return null;

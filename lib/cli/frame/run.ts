@@ -97,12 +97,9 @@ function fillIn(command: CommandSpec, input: CliInput, host: CliHost, settings: 
 
 function missing({ words, flags }: CommandSpec, name: string): CliError {
   const { variable, profile } = flags?.[name] ?? {};
-  const others = [
-    ...(variable === undefined ? [] : [variable]),
-    ...(profile === undefined ? [] : [`"${profile}" of the profile`]),
-  ];
-  const next = profile === undefined ? {} : { next: `grandstand config set ${profile} <id>` };
-  return wrongUsage(`${words.join(" ")} needs --${[name, ...others].join(" or ")}`, next);
+  const others = [variable, profile && `"${profile}" of the profile`].filter(each => each !== undefined);
+  const next = profile && `grandstand config set ${profile} <id>`;
+  return wrongUsage(`${words.join(" ")} needs --${[name, ...others].join(" or ")}`, { next });
 }
 
 interface Around {
@@ -113,7 +110,6 @@ interface Around {
   readonly steps: string[];
 }
 
-/** Time before the first progress, in ms. */
 const progressDelayMs = 300;
 const progressLineMs = 10_000;
 
@@ -161,7 +157,6 @@ function contextOf({ args, host, groups, settings, steps }: Around): CliContext 
   return context;
 }
 
-/** Quotes an argument for a shell where it needs it. */
 function quoted(argument: string): string {
   return /^[\w./:=@,-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }
@@ -172,7 +167,6 @@ function asCliError(error: unknown): CliError {
   return new CliError(exits.failed, error instanceof Error ? error.message : String(error), { code });
 }
 
-/** Adds the steps that took effect, for programs. */
 function withSteps(error: CliError, steps: readonly string[]): CliError {
   if (steps.length === 0) return error;
   const details = [...(error.options.details ?? []), ...steps.map(step => `done already: ${step}`)];
@@ -207,11 +201,11 @@ export function printedError({ exit, message, options }: CliError, isJson: boole
   const isRepeated = others.length === 0 && only.endsWith(`: ${message}`);
   const lines = [
     ...(isRepeated ? [only] : [message, ...details.map(line => `  ${line}`)]),
-    ...(hint === null ? [] : [`Hint: ${hint}.`]),
-    ...(next === null ? [] : [`Next: ${next}`]),
-    ...(requestId === null ? [] : [`Request id: ${requestId}`]),
+    hint !== null && `Hint: ${hint}.`,
+    next !== null && `Next: ${next}`,
+    requestId !== null && `Request id: ${requestId}`,
   ];
-  return lines.map(line => `${clean(line)}\n`).join("");
+  return lines.flatMap(line => (line === false ? [] : `${clean(line)}\n`)).join("");
 }
 
 /** Shortest widths to which columns are cut: of texts at first and in the end, and of ids beside the first one. */
@@ -264,7 +258,6 @@ function fitted(areWhole: readonly boolean[], natural: readonly number[], width:
 /** Characters that take two cells of a terminal. */
 const wide = /\p{Emoji_Presentation}|\p{sc=Han}|\p{sc=Hiragana}|\p{sc=Katakana}|\p{sc=Hangul}/u;
 
-/** What people see as characters. */
 const charactersOf = (text: string): readonly string[] =>
   [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
 

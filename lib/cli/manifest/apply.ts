@@ -12,8 +12,7 @@ import type { ControlApi, Operation } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
 import { documentOf, pathOf, type ResourceObject, type Target } from "../frame/resources.ts";
 import type { Plan, Step } from "./plan.ts";
-import type { Wanted } from "./read.ts";
-import { types } from "./read.ts";
+import { types, type Wanted } from "./read.ts";
 import { appliedAnnotation } from "./remote.ts";
 
 /** Returns what a plan changes, for the allow-list: projects and events, and the space where they are new. */
@@ -131,7 +130,6 @@ class Run implements Applied {
     return !isDryRun;
   }
 
-  /** Hides the content types of a project's new app that it is not to use. */
   async #hideTypes({ wanted: { path, pointer, enabledTypes } }: Step): Promise<void> {
     const id = this.ids.get(path) ?? null;
     if (id === null || enabledTypes === null) return;
@@ -144,8 +142,7 @@ class Run implements Applied {
       throw this.#plan.manifest.refusal([{ pointer: `${pointer}/enabled_types`, detail }]);
     }
     const hidden_elements = known.filter(type => !enabledTypes.includes(type));
-    const document = documentOf("projects", { hidden_elements }, { id });
-    await this.#api.write("PATCH", pathOf(within), { within, document });
+    await this.#api.change(within, { hidden_elements });
     this.#context.done(`hid ${hidden_elements.length} content types of ${path}`);
   }
 
@@ -227,7 +224,6 @@ function etagOf({ meta }: ResourceObject): string {
   return String(meta?.etag);
 }
 
-/** Says what to do where somebody else was faster. */
 function explained(error: unknown): unknown {
   if (!(error instanceof CliError) || error.options.status !== 412) return error;
   const next = { hint: "Look at the new plan, then apply again", next: "grandstand plan" };
@@ -247,7 +243,6 @@ function ordered(steps: readonly Step[]): readonly Turn[] {
   const states = new Map<Step, "open" | "done">();
   const turns: Turn[] = [];
 
-  /** The new entities without which a step is impossible. */
   const needs = ({ wanted: { parent, app }, wrapper = null }: Step): readonly Step[] =>
     [parent?.path, pathOfToken(app), pathOfToken(wrapper)].flatMap(path => added.get(path ?? "") ?? []);
   const isOpen = (step: Step): boolean => states.get(step) === "open" || needs(step).some(isOpen);

@@ -16,7 +16,6 @@ import { annotationOf, keyAnnotation } from "./remote.ts";
 
 type Plain = Record<string, unknown>;
 
-/** A project as a manifest. */
 interface Exported {
   readonly document: Plain;
   readonly settings: readonly unknown[];
@@ -38,7 +37,7 @@ const special = [
 /** Reads a project with its events and elements. Revoked elements are left out. */
 export async function exportProject(id: string, api: ControlApi): Promise<Exported> {
   const target = { kind: "project", id } as const;
-  const { data: project, included } = await api.get(pathOf(target), { include: "app" });
+  const { data: project, included } = await api.read(target, { include: "app" });
   const events = (await api.all(pathOf(target, "events"), { sort: "start_at", "fields[events]": fieldsOf() }))
     .data;
   const elements = await mapConcurrent(events, readsMax, async event => {

@@ -11,8 +11,7 @@ import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
-import type { Manifest, Wanted } from "./read.ts";
-import { types } from "./read.ts";
+import { type Manifest, types, type Wanted } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
 
 export interface Step {
@@ -24,7 +23,6 @@ export interface Step {
   readonly notes: readonly string[];
   /** Fields that somebody changed since the manifest was last applied. */
   readonly conflicts: readonly string[];
-  /** Fields that can no longer change. */
   readonly frozen: readonly string[];
   /** What is written; a token stands for the id of another entity. */
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -114,7 +112,6 @@ class Planner {
     };
   }
 
-  /** Returns the names of what somebody else has changed. */
   #conflicts(kind: Wanted["kind"], remote: ResourceObject, changed: readonly (readonly [string, unknown])[]) {
     const applied = annotationOf(remote, appliedAnnotation) ?? "";
     const there = this.#unitsOf(kind, remote, this.#formerTokens);
@@ -349,7 +346,6 @@ function digestsOf(units: ReadonlyMap<string, unknown>): string {
   return all.map(([name, value]) => short(name) + short(textOf(value))).join("");
 }
 
-/** Returns true if an entry is not what the digests say. */
 function isChangedElsewhere(applied: string, name: string, value: unknown): boolean {
   const known = applied.match(/.{12}/g)?.find(each => each.startsWith(short(name)));
   return known !== undefined && known.slice(6) !== short(textOf(value));

@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { type Attribute, resources } from "../../authoring/table/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
+import { present } from "../../base/text/present.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
 import { attributesOf, fieldsOf } from "../element_content.ts";
 import {
@@ -31,7 +32,6 @@ export interface Wanted {
   readonly id: string | null;
   /** The attributes that the manifest owns; null clears. */
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Project: its app. */
   readonly app: string | null;
   /** Project: the content types that it is to use. */
   readonly enabledTypes: readonly string[] | null;
@@ -123,7 +123,6 @@ export async function manifestOf(
   return { id: manifest.id, space, wanted: all, document, variables: listed, refusal };
 }
 
-/** Lists the entities of a document, each behind what it is in. */
 function nodesOf(document: Node["raw"]): readonly Node[] {
   const below = (kind: EntityKind, list: string, owner: Node["raw"], parent: Node | null): readonly Node[] =>
     ((owner[list] ?? []) as readonly Node["raw"][]).flatMap((raw, index) => {
@@ -219,15 +218,8 @@ function localesOf({ kind, raw, parent }: Node): readonly string[] {
 function contentOf(resolved: (name: string) => unknown, locales: readonly string[]) {
   const data = (resolved("data") ?? {}) as Parameters<typeof attributesOf>[0];
   const [question, options, fields] = ["question", "options", "fields"].map(name => resolved(name));
-  return attributesOf(
-    {
-      ...data,
-      ...(question === undefined ? {} : { question }),
-      ...(options === undefined ? {} : { options: options as readonly unknown[] }),
-      ...(fields === undefined ? {} : { fields }),
-    },
-    locales,
-  );
+  const beside = present({ question, options: options as readonly unknown[] | undefined, fields });
+  return attributesOf({ ...data, ...beside }, locales);
 }
 
 /** An element is in one wrapper at most, and a wrapper in none. */
@@ -395,7 +387,6 @@ function attributeFaults(
   return [];
 }
 
-/** Creates the fault of a member that does not exist. */
 function strange(kind: EntityKind, pointer: string): Fault {
   return { pointer, detail: `There is no such member of ${kind}s` };
 }

@@ -6,14 +6,12 @@ import type { Fault } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
-import type { Manifest, Wanted } from "./read.ts";
-import { types } from "./read.ts";
+import { type Manifest, types, type Wanted } from "./read.ts";
 
 export const keyAnnotation = "manifest/key";
 /** The annotation with digests of what was last applied. */
 export const appliedAnnotation = "manifest/applied";
 
-/** Most lists that are read at once. */
 const readsMax = 6;
 
 export interface Remote {

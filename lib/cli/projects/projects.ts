@@ -12,7 +12,8 @@ import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid, wrongUsage } from "../frame/errors.ts";
 import { exitCodeFlag, idArgument, idFlag, requiredId, spaceFlag } from "../frame/flags.ts";
-import { type Fields, json, listed, record, rows } from "../frame/output.ts";
+import { listCommand } from "../frame/list_command.ts";
+import { type Fields, json, record, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { isoTime } from "../frame/text.ts";
 import { projectArgument, settingsCommands } from "./settings.ts";
@@ -28,7 +29,6 @@ const createProject: CommandSpec = {
   },
   changes: "Adds a project to the space",
   examples: ["projects create --name Show --app $APP"],
-  requests: 1,
   output: record({ id: "text", name: "text", app_id: ["APP", "text"] }),
   exits: { [exits.invalid]: "The app is not one of the space" },
   async run({ flags: { space = "", name = "", app = "" } }, { api }) {
@@ -48,24 +48,20 @@ const projectFields: Fields = {
   updated_at: ["UPDATED", "time"],
 };
 
-const listProjects: CommandSpec = {
+const listProjects = listCommand({
   words: ["projects", "list"],
   summary: "List the projects of a space",
   flags: { space: spaceFlag },
   examples: ["projects list", "projects list --space $SPACE --json"],
-  requests: 1,
-  output: rows(projectFields),
-  async run({ flags: { space = "" } }, { api }) {
-    const list = await (await api()).all(pathOf({ kind: "space", id: space }, "projects"), {
-      include: "app",
-    });
-    return listed(list, projectFields, project => ({
-      app: titleOf(appOf(project, list)),
-      app_id: relation(project, "app"),
-      state: stateOf(project),
-    }));
-  },
-};
+  fields: projectFields,
+  path: ({ space = "" }) => pathOf({ kind: "space", id: space }, "projects"),
+  query: () => ({ include: "app" }),
+  more: (project, list) => ({
+    app: titleOf(appOf(project, list)),
+    app_id: relation(project, "app"),
+    state: stateOf(project),
+  }),
+});
 
 const inspectProject: CommandSpec = {
   words: ["projects", "inspect"],
@@ -246,7 +242,6 @@ const clientTokenCommand: CommandSpec = {
     "projects client-token $PROJECT --list",
     "projects client-token $PROJECT --end $CLIENT_TOKEN",
   ],
-  requests: 1,
   output: json,
   args: [{ name: "project", description: "The id of the project" }],
   flags: {
@@ -371,10 +366,7 @@ const comparisons: Readonly<
 
 async function readProject(api: ControlApi, projectId: string, hasSettings = false): Promise<Document> {
   const fields = `name,archived,environment,enabled_types,space,app${hasSettings ? ",settings" : ""}`;
-  return await api.get(pathOf({ kind: "project", id: projectId }), {
-    include: "app",
-    "fields[projects]": fields,
-  });
+  return await api.read({ kind: "project", id: projectId }, { include: "app", "fields[projects]": fields });
 }
 
 function appOf(

@@ -5,16 +5,13 @@ import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, wrongUsage } from "../frame/errors.ts";
 import { exitCodeFlag, idArgument } from "../frame/flags.ts";
 import { record, rows } from "../frame/output.ts";
-import { documentOf, pathOf } from "../frame/resources.ts";
 import type { Setting, SettingsDocument } from "./settings_document.ts";
 
 const load = () => import("./settings_document.ts");
 
 /** Most bytes of settings that are pushed without `--confirm`. */
 const unconfirmedBytesMax = 2_097_152;
-/** Digits of a digest in the names of files. */
 const nameDigits = 12;
-/** Most backups of one digest. */
 const backupsMax = 100;
 
 export const projectArgument: ArgumentSpec = idArgument("project", "Its id");
@@ -35,9 +32,7 @@ interface Base {
 }
 
 async function readRemote(api: ControlApi, projectId: string): Promise<Remote> {
-  const project = await api.get(pathOf({ kind: "project", id: projectId }), {
-    "fields[projects]": "settings",
-  });
+  const project = await api.read({ kind: "project", id: projectId }, { "fields[projects]": "settings" });
   const settings = project.data.attributes.settings as readonly Setting[];
   return { settings, ...noted(project), etag: project.etag };
 }
@@ -52,7 +47,6 @@ const diffSettings: CommandSpec = {
   args: [projectArgument],
   flags: { file: fileFlag, "exit-code": exitCodeFlag },
   examples: ["projects settings diff $PROJECT", "projects settings diff $PROJECT --file - --exit-code"],
-  requests: 1,
   output: rows({ op: "text", key: "text", pointer: "text", remote: "json", local: "json" }),
   async run({ args: [projectId = ""], flags: { file = "", "exit-code": exitCode } }, context) {
     const { differences, requireSettings } = await load();
@@ -78,7 +72,6 @@ const pullSettings: CommandSpec = {
     force: { description: "Overwrite a file with other settings" },
   },
   examples: ["projects settings pull $PROJECT", "projects settings pull $PROJECT --out settings.json"],
-  requests: 1,
   output: record({ file: "text", digest: "text", bytes: "whole", settings: [null, "json"] }),
   exits: { [exits.conflict]: "The file has other settings" },
   async run({ args: [projectId = ""], flags: { out, force } }, context) {
@@ -147,10 +140,9 @@ const pushSettings: CommandSpec = {
     const folder = flags["backup-dir"] ?? backupFolder(projectId);
     if (flags.force === undefined) await requireBase({ file, projectId, local, remote, folder }, context);
     const backup = flags["no-backup"] === undefined ? await backUp(remote, folder, context) : null;
-    const document = documentOf("projects", { settings: local.settings }, { id: projectId });
     const query = { "fields[projects]": "name" };
     const pushed = await api
-      .write("PATCH", pathOf(target), { within: target, document, ifMatch: remote.etag, query })
+      .change(target, { settings: local.settings }, { ifMatch: remote.etag, query })
       .catch(
         explain(412, ({ options }) =>
           conflict("Somebody else changed the project meanwhile; nothing was replaced", {

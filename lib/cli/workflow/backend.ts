@@ -1,4 +1,4 @@
-/** The ways to a backend: through the platform by the id of a workflow, or to its address. */
+/** What dialogues on the command line need: the way to the backend, its place and token, and values of inputs. */
 
 import type { DialogueContext, DialogueOptions } from "../../workflow/dialogue/mod.ts";
 import { pathOrText } from "../frame/checks.ts";
@@ -19,7 +19,6 @@ import {
 /** Longest time of a request in ms: that of a backend, and some for the way. */
 const requestMs = 35_000;
 
-/** A backend as a dialogue addresses it. */
 export type Backend = Pick<DialogueOptions, "context" | "send" | "refresh">;
 
 interface Post {
@@ -100,7 +99,6 @@ async function post({ url, token, body, key, signal }: Post, context: CliContext
   };
 }
 
-/** Reads a body, and stops when it is longer than an answer may be. */
 async function boundedText({ body }: Response): Promise<string> {
   const { dialogueLimits } = await import("../../workflow/dialogue/mod.ts");
   const decoder = new TextDecoder();
@@ -147,6 +145,11 @@ export async function createDialogueToken(
   return (await api.write("POST", "/access_tokens", { within: null, document })).data;
 }
 
+/**
+ * Reads values of inputs, `name=value` or `name=@path`: files become Base64. `@@` begins a text with `@`.
+ *
+ * @throws {CliError} A value has no name, or a file is missing or too large.
+ */
 export async function readInputs(
   given: readonly string[],
   files: CliFiles,

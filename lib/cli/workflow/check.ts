@@ -57,6 +57,7 @@ export const checkCommand: CommandSpec = {
     "workflow check http://127.0.0.1:3000 --check action.parallel --check action.twice --tap",
     "workflow check https://workflows.example/line-up --scope event:$EVENT --yes",
   ],
+  requests: 0,
   output: rows({
     result: "text",
     level: "text",
@@ -100,7 +101,7 @@ export const checkCommand: CommandSpec = {
       }
       return {
         data: report.checks,
-        ...("tap" in flags ? { shown: tapOf(report) } : {}),
+        shown: "tap" in flags ? tapOf(report) : undefined,
         notes: notesOf(report.checks),
         exit: report.passed ? exits.ok : exits.failed,
       };
@@ -123,7 +124,6 @@ function notesOf(checks: readonly CheckOutcome[]): readonly string[] {
 /** Time between requests to a backend whose control API counts its own requests, in ms. */
 const paceMs = 150;
 
-/** Fixtures that are open until they are closed. */
 interface OpenFixtures {
   readonly fixtures: BackendFixtures & Required<Pick<CheckBackendOptions, "send">>;
   readonly close: () => Promise<void>;

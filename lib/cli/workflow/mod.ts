@@ -4,7 +4,8 @@ import { oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { conflict, exits } from "../frame/errors.ts";
 import { idArgument, yesFlag } from "../frame/flags.ts";
-import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
+import { listCommand } from "../frame/list_command.ts";
+import { type Fields, fieldsOf, record } from "../frame/output.ts";
 import { platformUrl } from "../frame/profile.ts";
 import { documentOf } from "../frame/resources.ts";
 import { checkCommand } from "./check.ts";
@@ -24,6 +25,7 @@ const exampleCommand: CommandSpec = {
     port: { value: "port", description: "Port of the backend", otherwise: "3000", check: whole(0, 65_535) },
   },
   examples: ["workflow example quiz-from-csv", "workflow example leaderboard-winners --port 3001"],
+  requests: 0,
   output: record({ url: "text" }),
   exits: { [exits.conflict]: "Another program has the port" },
   async run({ args: [name = ""], flags }, { settings, fetch, memoryStore, serve, note, interruption }) {
@@ -60,7 +62,7 @@ const workflow: Fields = {
   enabled: "flag",
 };
 
-const listWorkflows: CommandSpec = {
+const listWorkflows = listCommand({
   words: ["workflow", "list"],
   summary: "List the workflows of the platform",
   flags: {
@@ -71,13 +73,10 @@ const listWorkflows: CommandSpec = {
     },
   },
   examples: ["workflow list", "workflow list --scope event --json"],
-  requests: 1,
-  output: rows(workflow),
-  async run({ flags: { scope } }, { api }) {
-    const query = scope === undefined ? {} : { "filter[scope]": scope };
-    return listed(await (await api()).all("/workflows", query), workflow);
-  },
-};
+  fields: workflow,
+  path: () => "/workflows",
+  query: ({ scope }) => ({ "filter[scope]": scope }),
+});
 
 const registerWorkflow: CommandSpec = {
   words: ["workflow", "register"],
@@ -118,7 +117,7 @@ const registerWorkflow: CommandSpec = {
       throw conflict(`The platform has several workflows named ${name}`, {
         next: "grandstand workflow list",
       });
-    const document = documentOf("workflows", attributes, known === undefined ? {} : { id: known.id });
+    const document = documentOf("workflows", attributes, { id: known?.id });
     const { data } = await (known === undefined
       ? control.write("POST", "/workflows", { within: null, document })
       : control.write("PATCH", `/workflows/${known.id}`, { within: null, document }));

@@ -1,7 +1,7 @@
 /** Runs a workflow in the terminal, or by a script. */
 
 import { address } from "../frame/checks.ts";
-import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
+import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { conflict, exits, wrongUsage } from "../frame/errors.ts";
 import { idFlag } from "../frame/flags.ts";
 import { record } from "../frame/output.ts";
@@ -61,43 +61,38 @@ export const runWorkflow: CommandSpec = {
     [exits.invalid]: "An action of --press is not offered, or a value of --input does not fit",
     [exits.declined]: "The dialogue was closed before its end",
   },
-  run: runDialogue,
-};
-
-async function runDialogue(
-  { args: [workflow = ""], flags, lists }: CliInput,
-  context: CliContext,
-): Promise<CliResult> {
-  const isAddress = URL.canParse(workflow);
-  const fault = isAddress ? address(workflow) : null;
-  if (fault !== null) throw wrongUsage(`The address of the backend ${fault}`);
-  if (!isAddress && !workflowId.test(workflow)) {
-    throw wrongUsage("<workflow> must be the id of a workflow, or the address of a backend", {
-      next: "grandstand workflow list",
-    });
-  }
-  const target = scopeOf(flags, context);
-  const { record: path, force } = flags;
-  if (path !== undefined && force === undefined && (await context.files.open(path)) !== null) {
-    throw conflict(`${path} exists`, { code: "file_exists", hint: "Replace it with --force" });
-  }
-  const [{ readInputs }, { openBackend }, { Runner }] = await Promise.all([
-    import("./backend.ts"),
-    import("./backend.ts"),
-    import("./runner.ts"),
-  ]);
-  const inputs = await readInputs(lists.input ?? [], context.files);
-  const backend = await openBackend(workflow, target, context);
-  const runner = new Runner(backend, { inputs, presses: lists.press ?? [] }, context);
-  try {
-    return await runner.run();
-  } finally {
-    if (path !== undefined) {
-      await context.files.writeText(path, `${JSON.stringify(runner.recording)}\n`);
-      context.note(`Recorded in ${path}`);
+  async run({ args: [workflow = ""], flags, lists }, context) {
+    const isAddress = URL.canParse(workflow);
+    const fault = isAddress ? address(workflow) : null;
+    if (fault !== null) throw wrongUsage(`The address of the backend ${fault}`);
+    if (!isAddress && !workflowId.test(workflow)) {
+      throw wrongUsage("<workflow> must be the id of a workflow, or the address of a backend", {
+        next: "grandstand workflow list",
+      });
     }
-  }
-}
+    const target = scopeOf(flags, context);
+    const { record: path, force } = flags;
+    if (path !== undefined && force === undefined && (await context.files.open(path)) !== null) {
+      throw conflict(`${path} exists`, { code: "file_exists", hint: "Replace it with --force" });
+    }
+    const [{ readInputs }, { openBackend }, { Runner }] = await Promise.all([
+      import("./backend.ts"),
+      import("./backend.ts"),
+      import("./runner.ts"),
+    ]);
+    const inputs = await readInputs(lists.input ?? [], context.files);
+    const backend = await openBackend(workflow, target, context);
+    const runner = new Runner(backend, { inputs, presses: lists.press ?? [] }, context);
+    try {
+      return await runner.run();
+    } finally {
+      if (path !== undefined) {
+        await context.files.writeText(path, `${JSON.stringify(runner.recording)}\n`);
+        context.note(`Recorded in ${path}`);
+      }
+    }
+  },
+};
 
 /** Returns where the dialogue runs: as a flag says, or the profile. @throws {CliError} None or several are given. */
 function scopeOf(

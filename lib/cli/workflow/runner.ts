@@ -14,15 +14,13 @@ import { interrupted } from "../frame/client.ts";
 import type { CliContext, CliResult } from "../frame/command.ts";
 import { exits, invalid } from "../frame/errors.ts";
 import { clean } from "../frame/text.ts";
-import type { Backend } from "./backend.ts";
-import { readBase64 } from "./backend.ts";
+import { type Backend, readBase64 } from "./backend.ts";
 
 type InputBlock = ShownBlock & { readonly type: "input" };
 
 interface Script {
   /** Values of inputs by name; files are Base64. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** Actions to press, in order. */
   readonly presses: readonly string[];
 }
 
@@ -127,7 +125,6 @@ export class Runner {
     cancel();
   }
 
-  /** Resolves when the dialogue has another state. */
   async #change(state: DialogueState): Promise<void> {
     while (this.#dialogue.state === state) await new Promise<void>(resolve => (this.#changed = resolve));
   }

@@ -15,7 +15,6 @@ export interface Answer {
 /** A sentence about what is wrong; null if nothing is. */
 export type Fault = string | null;
 
-/** Reads the answer that a backend has given. */
 export function readAnswer({ status, headers }: Response, text: string, ms: number): Answer {
   const answer = (faults: readonly string[], view: WorkflowResponse | null = null): Answer => {
     return { status, headers, view, faults, ms };

@@ -2,7 +2,6 @@ import type { WorkflowResponse } from "../dialogue/mod.ts";
 import type { Answer, Fault } from "./answer.ts";
 import type { Probe } from "./probe.ts";
 
-/** What is known of a backend before its checks. */
 export interface Known {
   readonly probe: Probe;
   /** The answer that opens a dialogue. */
@@ -52,13 +51,11 @@ export function inputNames(view: WorkflowResponse | null, types: readonly string
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** Counts the texts, numbers and booleans in a payload. */
 export function countValues(value: unknown): number {
   if (typeof value !== "object") return value === undefined ? 0 : 1;
   return Object.values(value ?? {}).reduce<number>((sum, member) => sum + countValues(member), 0);
 }
 
-/** Returns a payload with one of its values replaced. */
 export function withValue(payload: Payload, index: number, change: (value: unknown) => unknown): Payload {
   let at = 0;
   const changed = JSON.stringify(payload, (_, value) =>

@@ -6,15 +6,29 @@
 
 import { type Check, conformanceChecks } from "./catalogue.ts";
 import { answerChecks, dialogueChecks } from "./dialogue_checks.ts";
-import type { CheckBackendOptions } from "./fixtures.ts";
 import { type Known, lack, type Runs } from "./known.ts";
-import { Probe } from "./probe.ts";
-import type { CheckOutcome, ConformanceReport } from "./report.ts";
+import { type CheckBackendOptions, Probe } from "./probe.ts";
 import { requestChecks } from "./request_checks.ts";
 
 export { type Check, conformanceChecks } from "./catalogue.ts";
-export type { BackendFixtures, CheckBackendOptions, DialogueCaller } from "./fixtures.ts";
-export { type CheckOutcome, type ConformanceReport, tapOf } from "./report.ts";
+export type { BackendFixtures, CheckBackendOptions, DialogueCaller } from "./probe.ts";
+
+/** The outcome of a check. */
+export interface CheckOutcome extends Pick<Check, "id" | "level" | "title"> {
+  readonly result: "pass" | "fail" | "skip";
+  /** What is wrong, or why it was skipped. */
+  readonly detail: string | null;
+  /** What to do; null unless it failed. */
+  readonly hint: string | null;
+}
+
+/** The outcomes of all checks. */
+export interface ConformanceReport {
+  readonly url: string;
+  /** True if nothing mandatory failed. */
+  readonly passed: boolean;
+  readonly checks: readonly CheckOutcome[];
+}
 
 const runs: Runs = { ...requestChecks, ...dialogueChecks, ...answerChecks };
 
@@ -57,4 +71,23 @@ async function outcomeOf({ id, level, title, hint, needs }: Check, known: Known)
   if (detail === undefined) return { id, level, title, result: "pass", detail: null, hint: null };
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
   return { id, level, title, result: "fail", detail: detail + more, hint };
+}
+
+/** Prints a report as TAP version 14, in which failed recommendations are still to be done. */
+export function tapOf({ checks }: ConformanceReport): string {
+  const lines = ["TAP version 14", `1..${checks.length}`, ...checks.flatMap(tapLines)];
+  return lines.map(line => `${line}\n`).join("");
+}
+
+function tapLines(
+  { id, level, title, result, detail, hint }: CheckOutcome,
+  index: number,
+): readonly string[] {
+  const skip = result === "skip" ? ` # SKIP ${detail}` : "";
+  const isDue = result === "fail" && level === "recommended";
+  const ok = result === "fail" ? "not ok" : "ok";
+  const point = `${ok} ${index + 1} - ${id}: ${title}${skip}${isDue ? " # todo recommended" : ""}`;
+  if (result !== "fail") return [point];
+  const fields = Object.entries({ level, detail, hint });
+  return [point, "  ---", ...fields.map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`), "  ..."];
 }

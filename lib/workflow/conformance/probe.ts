@@ -6,9 +6,55 @@
 
 import { systemClock, systemRandom, uuid } from "../../auth/crypto/mod.ts";
 import { systemTimer } from "../../http/requests/body.ts";
-import { dialogueLimits, type WorkflowResponse } from "../dialogue/mod.ts";
+import { type DialogueContext, dialogueLimits, type WorkflowResponse } from "../dialogue/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
-import type { CheckBackendOptions, DialogueCaller } from "./fixtures.ts";
+
+/** Somebody who runs a dialogue: a token, and the ids of the context. */
+export interface DialogueCaller {
+  readonly token: string;
+  readonly context: Omit<DialogueContext, "baseURL">;
+}
+
+/** The people, places and servers with which a backend is checked. A check that lacks its fixture is skipped. */
+export interface BackendFixtures {
+  /** Address of the control API that the backend is configured with. */
+  readonly control: string;
+  /** A person with the role that the backend requires. */
+  readonly user: DialogueCaller;
+  /** The same person with that role in another organisation, by a token that works in both. */
+  readonly elsewhere?: DialogueCaller;
+  /** Token of another person with that role in the context of `user`. */
+  readonly colleague?: string;
+  /** Ids of an organisation in which `user` has no role. */
+  readonly foreign?: DialogueCaller["context"];
+  readonly expiredToken?: string;
+  /** A server that must never be asked; `requests` counts what it was asked. */
+  readonly listener?: { readonly url: string; readonly requests: () => number };
+  /** Values of inputs by name. @default a short text, a small file, an image of one pixel, a colour */
+  readonly inputs?: Readonly<Record<string, string>>;
+  /** The action of the first view to press. @default the first one */
+  readonly action?: string;
+  /** Returns the number of effects of the backend so far, by which doubled ones are found. */
+  readonly effects?: () => number | Promise<number>;
+}
+
+/** The backend under check, its fixtures and the surroundings. */
+export interface CheckBackendOptions extends BackendFixtures {
+  /** Address of the backend. */
+  readonly url: string;
+  /** @default fetch */
+  readonly send?: (request: Request) => Promise<Response>;
+  /** Ids of the checks to run. @default all */
+  readonly only?: readonly string[];
+  /** Called before each check. */
+  readonly onCheck?: (id: string) => void;
+  /** Unix ms. @default systemClock */
+  readonly clock?: () => number;
+  /** Resolves after a time in ms. @default by setTimeout */
+  readonly pause?: (ms: number) => Promise<void>;
+  /** Returns a signal that aborts after a time in ms. @default AbortSignal.timeout */
+  readonly timeLimit?: (ms: number) => AbortSignal;
+}
 
 const { answerMsMax } = dialogueLimits;
 /** Most turns that a dialogue takes by itself before it is left. */
@@ -92,7 +138,6 @@ export class Probe {
     return answer;
   }
 
-  /** Returns a context as frontends send it. */
   context(ids: DialogueCaller["context"] = this.options.user.context) {
     return { baseURL: this.options.control, ...ids };
   }
@@ -109,13 +154,11 @@ export class Probe {
     return view;
   }
 
-  /** Returns the action of a view that is pressed, or undefined. */
   actionOf({ actions = [] }: WorkflowResponse): string | undefined {
     const named = actions.find(({ action_id }) => action_id === this.options.action);
     return (named ?? actions[0])?.action_id;
   }
 
-  /** Presses an action of a view with every input filled in. */
   async press(
     view: WorkflowResponse,
     { action, inputs, payload = view.payload ?? null, ...turn }: Press = {},
@@ -129,16 +172,15 @@ export class Probe {
       context: this.context(turn.by?.context),
       action: action ?? this.actionOf(view),
       inputs: { ...Object.fromEntries(filled), ...inputs },
-      ...(payload === null ? {} : { payload }),
-      ...(view.task?.state === "running" ? { taskId: view.task.id } : {}),
+      payload: payload ?? undefined,
+      taskId: view.task?.state === "running" ? view.task.id : undefined,
     };
     return await this.ask({ ...turn, body });
   }
 
   async poll({ task, payload }: WorkflowResponse, turn: Turn = {}): Promise<Answer> {
     const context = this.context(turn.by?.context);
-    const body = { context, taskId: task?.id, ...(payload === undefined ? {} : { payload }) };
-    return await this.ask({ ...turn, body });
+    return await this.ask({ ...turn, body: { context, taskId: task?.id, payload } });
   }
 
   /** Goes on until no task runs, for some turns. */
@@ -153,7 +195,6 @@ export class Probe {
     return await this.options.effects();
   }
 
-  /** Returns the header field of a new idempotency key. */
   key(): Readonly<Record<string, string>> {
     return { "idempotency-key": uuid(systemRandom) };
   }

@@ -1,7 +1,6 @@
 import { expects, type Wanted } from "./answer.ts";
-import type { DialogueCaller } from "./fixtures.ts";
 import { each, type Runs } from "./known.ts";
-import type { Probe } from "./probe.ts";
+import type { DialogueCaller, Probe } from "./probe.ts";
 
 const noObjects = ["", "{", "[]", "null", "7", '"text"', "[".repeat(9_999) + "]".repeat(9_999)];
 const largeInput = 16_000_000;

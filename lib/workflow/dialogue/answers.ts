@@ -29,10 +29,8 @@ const { triesMax, pollMsMin, pollMsMax, autoActionsMax, reportsMax, answerBytesM
 const backoffMs = 500;
 /** Time in ms to wait for another request that has the same key, where the backend names none. */
 const conflictMs = 1_000;
-/** Most characters of an explanation that are shown. */
 const detailCharactersMax = 300;
 
-/** An answer to the request under way. */
 export interface Answer extends Stamp {
   /** HTTP status; 0: none arrived. */
   readonly status: number;

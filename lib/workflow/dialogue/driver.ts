@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { DialogueEvent, Stamp } from "./events.ts";
+import * as v from "valibot";
+import { type DialogueEvent, EventSchema, type Stamp } from "./events.ts";
 import type { DialogueContext, WorkflowRequest } from "./protocol.ts";
 import { reduce } from "./reducer.ts";
 import { type DialogueEffect, type DialogueState, idleDialogue } from "./state.ts";
@@ -37,7 +38,6 @@ export interface DialogueOptions {
   readonly timer?: (ms: number, callback: () => void) => () => void;
 }
 
-/** An event without its stamp. */
 type EventBody = DialogueEvent extends infer E ? (E extends Stamp ? Omit<E, keyof Stamp> : never) : never;
 
 /** A dialogue with a backend. */
@@ -143,4 +143,27 @@ export class Dialogue {
 function setTimer(ms: number, callback: () => void): () => void {
   const id = setTimeout(callback, ms);
   return () => clearTimeout(id);
+}
+
+const RecordingSchema = v.object({ version: v.literal(1), events: v.array(EventSchema) });
+
+/** A dialogue as it was recorded. It has no token, but all that was typed. */
+export type Recording = v.InferOutput<typeof RecordingSchema>;
+
+/**
+ * Reads a recording.
+ *
+ * @throws {SyntaxError} It is none.
+ */
+export function parseRecording(text: string): Recording {
+  const result = v.safeParse(RecordingSchema, JSON.parse(text));
+  if (!result.success) throw new SyntaxError("It is no recorded dialogue of version 1");
+  return result.output;
+}
+
+/** Returns the state after each event of a recording. */
+export function replayRecording({ events }: Recording): readonly DialogueState[] {
+  const states: DialogueState[] = [];
+  for (const event of events) states.push(reduce(states.at(-1) ?? idleDialogue, event).state);
+  return states;
 }

@@ -5,7 +5,14 @@
  * @module
  */
 
-export { Dialogue, type DialogueAnswer, type DialogueOptions } from "./driver.ts";
+export {
+  Dialogue,
+  type DialogueAnswer,
+  type DialogueOptions,
+  parseRecording,
+  type Recording,
+  replayRecording,
+} from "./driver.ts";
 export type { DialogueEvent } from "./events.ts";
 export {
   decodeFile,
@@ -28,7 +35,6 @@ export {
   type WorkflowRequest,
   type WorkflowResponse,
 } from "./protocol.ts";
-export { parseRecording, type Recording, replayRecording } from "./recording.ts";
 export { canPress, reduce } from "./reducer.ts";
 export {
   type DialogueEffect,

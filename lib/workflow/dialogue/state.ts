@@ -4,6 +4,7 @@
  * @module
  */
 
+import { present } from "../../base/text/present.ts";
 import { dialogueLimits } from "./limits.ts";
 import type { DialogueAction, DialogueContext, WorkflowRequest } from "./protocol.ts";
 import type { ShownBlock, ShownTask } from "./view.ts";
@@ -15,7 +16,6 @@ export type DialogueEffect =
   | { readonly type: "timer"; readonly ms: number }
   | { readonly type: "cancelTimer" | "abort" };
 
-/** A request under way, or one that waits to be sent again. */
 interface PendingRequest {
   readonly kind: "start" | "poll" | "press" | "auto";
   readonly body: WorkflowRequest;
@@ -68,7 +68,6 @@ export interface DialogueState {
   readonly isHidden: boolean;
 }
 
-/** The next state, and what is to be done. */
 export interface Step {
   readonly state: DialogueState;
   readonly effects: readonly DialogueEffect[];
@@ -105,7 +104,6 @@ export function send(
   return resend(state, { kind, body, key, tries: 1, token: "given" });
 }
 
-/** Sends a request, perhaps again. */
 export function resend(state: DialogueState, pending: PendingRequest): Step {
   const turn = state.turn + 1;
   const { body, key } = pending;
@@ -115,17 +113,12 @@ export function resend(state: DialogueState, pending: PendingRequest): Step {
   };
 }
 
-/** Returns the body of a request about the view that is shown. */
 export function bodyOf(
   { context, payload, task }: DialogueState,
   more: Partial<WorkflowRequest>,
 ): WorkflowRequest {
-  return {
-    context,
-    ...more,
-    ...(payload === null ? {} : { payload }),
-    ...(task?.state === "running" ? { taskId: task.id } : {}),
-  };
+  const taskId = task?.state === "running" ? task.id : undefined;
+  return { context, ...more, ...present({ payload: payload ?? undefined, taskId }) };
 }
 
 /** Returns the text of an input, whatever its name: every object has members such as `constructor`. */

@@ -64,7 +64,6 @@ function fault(pointer: string, detail: string): ReadResponse {
   return { fault: { pointer, detail } };
 }
 
-/** Parses JSON; undefined if it is none. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

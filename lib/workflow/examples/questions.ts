@@ -50,7 +50,6 @@ export function readQuestions(bytes: Uint8Array): ReadQuestions {
   return { questions, faults };
 }
 
-/** Returns the question of a row, or what is wrong with it. */
 function readRow(header: readonly string[], record: string, row: number): Question | string {
   const cells = cellsOf(record);
   if (cells.length !== header.length) return `Row ${row}: Expected ${header.length} cells, as the header has`;

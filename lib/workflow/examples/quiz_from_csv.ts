@@ -30,7 +30,6 @@ import { type Question, QuestionSchema, readQuestions } from "./questions.ts";
 const chunk = 50;
 /** An import that was writing already is not taken back. */
 const cancelled = "The event has no questions of this file, or all of them if they were being written.";
-/** Faults that are shown. */
 const shownMax = 10;
 
 /** The questions of the file that was read last. */
