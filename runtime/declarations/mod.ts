@@ -7,6 +7,7 @@
 
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
+import { type Resource, resources } from "../../lib/authoring/table/mod.ts";
 import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { type Endpoint, methodsOf, type Operation } from "./operations.ts";
 import { comment, namesUsed, type Schemas, typeOf } from "./schemas.ts";
@@ -33,7 +34,7 @@ export async function areaDeclarations(): Promise<ReadonlyMap<string, string>> {
   const { paths, components } = await readDocument();
   const { schemas } = components;
   const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, one]) => ({ ...one, method: method.toUpperCase(), path })),
+    Object.entries(methods).map(([method, one]) => withSorts({ ...one, method: method.toUpperCase(), path })),
   );
   const areas = Object.keys(areaTags).map(name => ({
     name,
@@ -64,6 +65,15 @@ async function readDocument(): Promise<OpenapiDocument> {
   const response = await platform.fetch(new Request("http://localhost/openapi.json"));
   await platform.close();
   return (await response.json()) as OpenapiDocument;
+}
+
+/** Lets `sort` of a list of resources be one of the names that the table has: the document has them in words alone. */
+function withSorts(endpoint: Endpoint): Endpoint {
+  const last = endpoint.path.split("/").at(-1);
+  const { sorts = [] } = Object.values<Resource>(resources).find(({ path }) => path === last) ?? {};
+  const schema = { enum: sorts.flatMap(name => [name, `-${name}`]) };
+  const parameters = endpoint.parameters.map(one => (one.name === "sort" ? { ...one, schema } : one));
+  return { ...endpoint, parameters };
 }
 
 function areaOf({ tags: [tag = ""], path }: Endpoint): string | undefined {

@@ -69,12 +69,17 @@ function watchNameOf(operationId: string): string {
   return operationId.replace(/^(list|getLive)/, "watch");
 }
 
-function inputOf({ parameters, requestBody }: Endpoint): string {
+/** Parameters that take several names, as a text with commas or as a list. */
+const listParameters = ["user_ids", "include", "boards", "projectBoards"];
+
+function inputOf({ path, parameters, requestBody }: Endpoint): string {
   const inner = "    ";
   const members = parameters
     .filter(one => one.in !== "header")
     .map(({ name, description, required, schema }) => {
-      const isList = schema.type === "string" && /^user_ids$/.test(name);
+      // `include` of JSON:API is a text alone.
+      const isList =
+        schema.type === "string" && listParameters.includes(name) && !path.startsWith("/api/v2/");
       const type = isList ? "string | readonly string[]" : typeOf(schema, inner);
       return { required, text: comment(description, inner) + inner + member(name, type, required) };
     });

@@ -9,7 +9,7 @@ import { AppError, jsonPointer } from "../../base/errors/mod.ts";
 import { named, type Reply, route } from "../../http/mod.ts";
 import { matchesTag } from "../../http/replies/byte_reply.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
-import { plainObject, resources } from "../table/mod.ts";
+import { resources } from "../table/mod.ts";
 import { homeOf, requireAccess } from "./access/roles.ts";
 import { eventKey } from "./contents.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
@@ -27,16 +27,14 @@ const CloneBody = named(
       v.strictObject({
         type: v.literal("events"),
         attributes: v.exactOptional(
-          plainObject(
-            v.strictObject({
-              name: v.exactOptional(
-                v.pipe(
-                  events.attributes.name?.schema as v.GenericSchema<string>,
-                  v.description("Name of the copy, by default that of the event"),
-                ),
+          v.strictObject({
+            name: v.exactOptional(
+              v.pipe(
+                events.attributes.name.schema,
+                v.description("Name of the copy, by default that of the event"),
               ),
-            }),
-          ),
+            ),
+          }),
         ),
       }),
       v.description("Resource object of the copy, with what differs from the event"),

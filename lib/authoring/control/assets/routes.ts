@@ -26,7 +26,7 @@ export function assetRoutes(context: AssetRoutesContext) {
 
 const count = v.pipe(v.number(), v.description("Number of assets"));
 
-function usesSchema(name: string, type: string, attributes: v.ObjectEntries) {
+function usesSchema<const T extends string, E extends v.ObjectEntries>(name: string, type: T, attributes: E) {
   const data = v.object({
     type: v.literal(type),
     id: v.pipe(v.string(), v.description("What is counted")),

@@ -67,12 +67,14 @@ function writtenSchema(resource: Resource, isNew: boolean): v.GenericSchema {
   for (const [name, relationship] of Object.entries(relationships)) {
     if (relationship.kind !== "one" || !isWritten({ write: "never", ...relationship })) continue;
     const { type: to, description, required } = relationship;
-    const described = v.pipe(v.object({ data: v.nullable(identifier(to)) }), v.description(description));
-    related[name] = isNew && required === true ? described : v.exactOptional(described);
+    const isNeeded = isNew && required === true;
+    const linkage = v.object({ data: isNeeded ? identifier(to) : v.nullable(identifier(to)) });
+    const described = v.pipe(linkage, v.description(description));
+    related[name] = isNeeded ? described : v.exactOptional(described);
   }
-  const data: Entries = { type: v.literal(type), attributes: v.exactOptional(v.object(written)) };
-  if (!isNew) data.id = v.pipe(text, v.description("Id of the path"));
-  if (Object.keys(related).length > 0) data.relationships = v.exactOptional(v.object(related));
+  const data: Entries = { type: v.literal(type), attributes: memberOf(written) };
+  if (!isNew) data.id = v.exactOptional(v.pipe(text, v.description("Id of the path")));
+  if (Object.keys(related).length > 0) data.relationships = memberOf(related);
   const description = isNew
     ? `Resource object to create, of the type \`${type}\``
     : `Resource object to change, of the type \`${type}\`; absent members stay`;
@@ -80,6 +82,12 @@ function writtenSchema(resource: Resource, isNew: boolean): v.GenericSchema {
 }
 
 type Entries = Record<string, v.ObjectEntries[string]>;
+
+/** A member that may be left out where nothing in it has to be given. */
+function memberOf(entries: Entries): v.ObjectEntries[string] {
+  const schema = v.object(entries);
+  return v.is(schema, {}) ? v.exactOptional(schema) : schema;
+}
 
 const Meta = v.pipe(v.record(text, v.unknown()), v.description("Facts about the answer"));
 const Links = v.pipe(
