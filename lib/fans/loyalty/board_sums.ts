@@ -35,9 +35,10 @@ import { parseState, readState } from "./user/stored_state.ts";
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
 /** A running sum that changed. */
-export interface ChangedSum extends Pick<SumTarget, "id" | "keepUntil"> {
+export interface ChangedSum extends Pick<SumTarget, "id"> {
   readonly key: string;
   readonly total: number;
+  readonly keepUntil?: number | undefined;
 }
 
 /** Length of a sum's key in characters: 80 bits of a hash of its target. */
@@ -59,7 +60,7 @@ export function changedSums(
     const { id, keepUntil } = target;
     const key = sumKey(target);
     const total = addBounded(ownValue(sums, key)?.[0] ?? 0, added);
-    totals.push(keepUntil === undefined ? { id, key, total } : { id, key, total, keepUntil });
+    totals.push({ id, key, total, keepUntil });
   }
   return totals;
 }
@@ -203,7 +204,7 @@ export async function decideWithEarnings<A>(
       reads: [states.query, readAccountNote, readNextRecords(cursor)] as const,
       idempotent: true,
       apply([stored, account, entries]): Decision<
-        { readonly more: readonly HistoryEntry[] } | { readonly answer: A }
+        { readonly done: A } | { readonly retry: "history to read"; readonly more: readonly HistoryEntry[] }
       > {
         const state = stored === null ? null : states.valueOf(partition, stored);
         const more = entries.map(parseEntry);
@@ -211,11 +212,11 @@ export async function decideWithEarnings<A>(
           more.length < historyReadMax && !more.some(({ grant }) => grant?.inheritance !== undefined);
         const all = more.length === 0 ? earnings : [...earnings, ...more.map(earningOf)];
         const decided = isWhole ? decideUser({ state, account, earnings: all }) : null;
-        if (decided === null) return { writes: [], answer: { more } };
-        return { writes: decided.writes, answer: { answer: decided.answer } };
+        if (decided === null) return { writes: [], answer: { retry: "history to read", more } };
+        return { writes: decided.writes, answer: { done: decided.answer } };
       },
     });
-    if ("answer" in outcome) return outcome.answer;
+    if ("done" in outcome) return outcome.done;
     earnings = [...earnings, ...(await earningsOf(store, states, user, outcome.more))];
     cursor = outcome.more.at(-1)?.id ?? cursor;
     if (outcome.more.length < historyReadMax) await prepare(earnings);
@@ -238,23 +239,27 @@ export async function joinProject(
 ): Promise<Joined> {
   for (let projectId = named; ; ) {
     const outcome = await replayAndJoin(services, user, projectId);
-    if ("state" in outcome) {
-      user.projectId = outcome.state.projectId;
-      return outcome;
+    if ("done" in outcome) {
+      user.projectId = outcome.done.state.projectId;
+      return outcome.done;
     }
     projectId = outcome.projectId;
   }
 }
 
-/** Joins a project, or returns the one of the sign-up where that is another. */
+type JoinOutcome =
+  | { readonly done: Joined }
+  /** The user signed up in another project. */
+  | { readonly retry: "project unknown"; readonly projectId: string };
+
 async function replayAndJoin(
   services: Pick<LoyaltyServices, "store" | "clock" | "boards" | "states">,
   user: CachedUser,
   projectId: string | null,
-): Promise<Joined | { readonly projectId: string }> {
+): Promise<JoinOutcome> {
   let replayed: ReplayedScores | null = null;
   let replayedCount = 0;
-  return await decideWithEarnings<Joined | { readonly projectId: string }>(
+  return await decideWithEarnings<JoinOutcome>(
     services,
     user,
     ({ state: stored, account, earnings }) => {
@@ -262,13 +267,13 @@ async function replayAndJoin(
       const signedUpIn = signUpProjectOf(account);
       const isSettled = before.projectId !== null || before.mergedInto !== null;
       if (!isSettled && signedUpIn !== null && signedUpIn !== projectId) {
-        return { writes: [], answer: { projectId: signedUpIn } };
+        return { writes: [], answer: { retry: "project unknown", projectId: signedUpIn } };
       }
       const isDone = stored !== null && (isSettled || projectId === null);
       if (!isDone && earnings.length !== replayedCount) return null;
       const state = isDone ? before : joined(before, projectId, replayed);
       const writes = isDone ? [] : [services.states.put(state)];
-      return { writes, answer: { state, updates: user.undelivered(state.undelivered) } };
+      return { writes, answer: { done: { state, updates: user.undelivered(state.undelivered) } } };
     },
     async earnings => {
       if (projectId !== null) replayed = await replayScores(services, projectId, earnings);

@@ -88,16 +88,6 @@ export function adjustmentCommand(
 
 type StoredRecords = readonly (Stored | null)[];
 
-/** Finds the transaction of an adjustment by its id, among the first records from a time (Unix ms) on; null if it has none there. */
-export async function findAdjustment(
-  store: Store,
-  user: Pick<SpaceUser, "organisationId" | "userId">,
-  { id, from }: { readonly id: string; readonly from: number },
-): Promise<string | null> {
-  const range = { from, recordsMax: adjustmentScanMax };
-  return (await findRecord(store, user, range, ({ adjustment }) => adjustment?.id === id))?.id ?? null;
-}
-
 /**
  * Finds the action of a transaction with an entry, before anything is written of a user who may not exist; undefined where no action
  * caused it.
@@ -294,9 +284,14 @@ export function createUserCommands(services: CommandServices) {
       );
       return decision.result === null ? null : decision.recordId;
     },
-    /** Finds the transaction of an adjustment with an id, recorded at a time (Unix ms) or soon after. */
-    findAdjustment: (user: SpaceUser, adjustment: { readonly id: string; readonly from: number }) =>
-      findAdjustment(store, user, adjustment),
+    /** Finds the transaction of an adjustment with an id, recorded at a time (Unix ms) or soon after; null: it has none there. */
+    async findAdjustment(
+      user: SpaceUser,
+      { id, from }: { readonly id: string; readonly from: number },
+    ): Promise<string | null> {
+      const range = { from, recordsMax: adjustmentScanMax };
+      return (await findRecord(store, user, range, ({ adjustment }) => adjustment?.id === id))?.id ?? null;
+    },
     /**
      * Takes back what a transaction gave and took, by its own id or that of an entry of it. Of a user who was merged, the account
      * gives and gets the points.

@@ -112,11 +112,15 @@ export function createGlobalLimits(store: Store) {
     /** Releases all but `used` uses. The claim of an action with an id is released once. */
     async release(claimant: Claimant, claim: LimitClaim, used: number): Promise<void> {
       if (claim.windows.length === 0 || used >= claim.count) return;
-      await decide(store, partitionOf(claimant, claim.ruleId), releaseRule(claimant, claim, used));
+      const idempotent = claimant.actionId !== undefined;
+      const rule = releaseRule(claimant, { unnamed: claim, usedOf: () => used, idempotent });
+      await decide(store, partitionOf(claimant, claim.ruleId), rule);
     },
     /** Gives back one use that an action with an id still has; others have no claim that would prove it. */
     async giveBack(claimant: Claimant & { readonly actionId: string }, ruleId: string): Promise<void> {
-      await decide(store, partitionOf(claimant, ruleId), giveBackRule(claimant));
+      // Not idempotent: decided again, it would give back another use.
+      const rule = releaseRule(claimant, { usedOf: ({ count }) => count - 1, idempotent: false });
+      await decide(store, partitionOf(claimant, ruleId), rule);
     },
   };
 }
@@ -157,11 +161,11 @@ function claimRule(
 ): DecisionRule<readonly ReadRecord[], boolean> {
   const key = claimKey(claimant);
   return {
-    reads: key === null ? [windowsRead] : [windowsRead, { type: "record", key }],
+    reads: claimReads(claimant),
     idempotent: key !== null,
     apply: ([stored = null, storedClaim = null]) => {
       const windows = windowsOf(stored);
-      const before = storedClaim === null ? (key === null ? held : null) : claimOf(storedClaim);
+      const before = claimIn(claimant, storedClaim, held);
       const missing = limits.filter(limit => (before === null ? 0 : usesIn(before, nameOf(limit))) < count);
       if (missing.length === 0) return { writes: [], answer: true };
       const opening = openWindows(windows, missing);
@@ -185,40 +189,44 @@ function claimRule(
   };
 }
 
+interface Release {
+  /** The claim of an action without an id, of which nothing is stored. */
+  readonly unnamed?: StoredClaim;
+  /** Returns how many uses of the claim stay. */
+  readonly usedOf: (claim: StoredClaim) => number;
+  readonly idempotent: boolean;
+}
+
 function releaseRule(
   claimant: Claimant,
-  claim: LimitClaim,
-  used: number,
+  { unnamed, usedOf, idempotent }: Release,
 ): DecisionRule<readonly ReadRecord[], void> {
-  const key = claimKey(claimant);
   return {
-    reads: key === null ? [windowsRead] : [windowsRead, { type: "record", key }],
-    idempotent: key !== null,
-    apply: ([stored = null, storedClaim = null]) => {
-      if (key !== null && storedClaim === null) return { writes: [], answer: undefined };
-      const before = storedClaim === null ? claim : claimOf(storedClaim);
-      return {
-        writes: releaseWrites(claimant, before, { used, windows: windowsOf(stored) }),
-        answer: undefined,
-      };
+    reads: claimReads(claimant),
+    idempotent,
+    apply: ([windows = null, stored = null]) => {
+      const claim = claimIn(claimant, stored, unnamed ?? null);
+      if (claim === null) return { writes: [], answer: undefined };
+      const after = { used: usedOf(claim), windows: windowsOf(windows) };
+      return { writes: releaseWrites(claimant, claim, after), answer: undefined };
     },
   };
 }
 
-/** Not idempotent: decided again, it would give back another use. */
-function giveBackRule(
-  claimant: Claimant & { readonly actionId: string },
-): DecisionRule<readonly ReadRecord[], void> {
-  const key = claimKeyOf(claimant);
-  return {
-    reads: [windowsRead, { type: "record", key }],
-    apply: ([stored = null, storedClaim = null]) => {
-      if (storedClaim === null) return { writes: [], answer: undefined };
-      const before = claimOf(storedClaim);
-      const after = { used: before.count - 1, windows: windowsOf(stored) };
-      return { writes: releaseWrites(claimant, before, after), answer: undefined };
-    },
-  };
+/** Reads the windows of a rule, and the claim of an action with an id. */
+function claimReads(claimant: Claimant): readonly ReadRecord[] {
+  const key = claimKey(claimant);
+  return key === null ? [windowsRead] : [windowsRead, { type: "record", key }];
+}
+
+/** Returns the claim of an action with an id as stored, else the given one. */
+function claimIn(
+  { actionId }: Claimant,
+  stored: Stored | null,
+  unnamed: StoredClaim | null,
+): StoredClaim | null {
+  if (actionId === undefined) return unnamed;
+  return stored === null ? null : (JSON.parse(stored.value) as StoredClaim);
 }
 
 /** Returns the writes that release all but `used` uses of a claim. */
@@ -269,23 +277,12 @@ function nameOf({ unit, id }: WindowLimit): string {
   return `${unit}:${id}`;
 }
 
-function use(window: string, by: number, max?: number): Write {
-  return {
-    type: "add",
-    key: tallyKey(window),
-    field: usedField,
-    by,
-    min: 0,
-    ...(max === undefined ? {} : { max }),
-  };
+function use(window: string, by: number, max: number = Number.MAX_SAFE_INTEGER): Write {
+  return { type: "add", key: tallyKey(window), field: usedField, by, min: 0, max };
 }
 
 function claimWrite(key: string, claim: StoredClaim, at: number): Write {
   return { type: "put", key, value: JSON.stringify(claim), expireAt: at + claimKeptMs };
-}
-
-function claimOf(stored: Stored): StoredClaim {
-  return JSON.parse(stored.value) as StoredClaim;
 }
 
 function tallyKey(window: string): string {
@@ -293,11 +290,7 @@ function tallyKey(window: string): string {
 }
 
 function claimKey({ userId, actionId }: Claimant): string | null {
-  return actionId === undefined ? null : claimKeyOf({ userId, actionId });
-}
-
-function claimKeyOf({ userId, actionId }: { readonly userId: string; readonly actionId: string }): string {
-  return keyName("claim", userId, actionId);
+  return actionId === undefined ? null : keyName("claim", userId, actionId);
 }
 
 function windowsOf(stored: Stored | null): Windows {

@@ -160,7 +160,12 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const { store, clock } = options;
   const configOf = createConfigCache(options);
   const users = new UserCache();
-  const states = createStateCache();
+  const states = new RecordCache({
+    key: readState.key,
+    parse: parseState,
+    print: printState,
+    entriesMax: statesMax,
+  });
   const profiles = createProfileFieldsCache();
   const shared = { ...options, configOf, states, profiles, users, policyOf: inboxPolicies(configOf) };
   const webhooks = createLoyaltyWebhooks(options, configOf);
@@ -178,7 +183,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const settled: ReadSettled = (user, read) => readSettled(services, finishInterrupted, user, read);
   const dueWork = (user: SpaceUser) => processDueUser({ ...services, products }, user);
   const inbox = new Inbox(shared, settled);
-  const historyPage = createHistoryPages(store, settled);
+  const reader = createLoyaltyReader(shared);
   return {
     report: async (user, reported) => (await report(services, user, reported)).isNew,
     reportVote: report.bind(null, services),
@@ -191,13 +196,13 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     webhooks,
     codePools: pools,
     coupon: coupons.find,
-    profile: createProfiles(services, finishInterrupted),
+    profile: user => readProfile(services, finishInterrupted, user),
     notifications: async user => (await inbox.unread(user)).map(notificationView),
-    history: async (user, range) => (await historyPage(user, range)).transactions,
-    historyPage,
+    history: async (user, range) => (await readPage(store, settled, user, range)).transactions,
+    historyPage: (user, query) => readPage(store, settled, user, query),
     votes: (user, eventId) =>
       ownVotes(store, options.elements, { user, eventId, now: store.now?.() ?? clock() }),
-    reader: createSettledReader(shared, settled),
+    reader: { ...reader, ledger: (user, query) => settled(user, () => reader.ledger(user, query)) },
     async processDueUser(user) {
       await dueUsers.register(user, { isActivity: false });
       return await dueWork(user);
@@ -207,7 +212,11 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     async sweep() {
       await deliverLate(services);
       await webhooks.work();
-      return await sweepWith(options, dueWork);
+      return await sweepDueUsers({
+        ...options,
+        processUser: user => dueWork({ ...user, projectId: null }),
+        onFailed: (_, error) => options.logger.log("warn", "due_user_failed", { error: String(error) }),
+      });
     },
     merge: (from, into) => mergeUsers(services, dueWork, from, into),
     recount: (user, sum) => recountUser(services, user, sum),
@@ -225,47 +234,18 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   };
 }
 
-function createSettledReader(
-  services: Parameters<typeof createLoyaltyReader>[0],
-  settled: ReadSettled,
-): LoyaltyReader {
-  const reader = createLoyaltyReader(services);
-  return { ...reader, ledger: (user, query) => settled(user, () => reader.ledger(user, query)) };
-}
-
-function createProfiles(
+async function readProfile(
   services: CommandServices,
   finishInterrupted: Products["finishInterrupted"],
-): Loyalty["profile"] {
+  user: SpaceUser,
+): Promise<RewardsProfile> {
   const { configOf, clock, users } = services;
-  return async user => {
-    const config = await configOf(user.spaceId);
-    const loaded = await loadOrCreateState(services, user);
-    const isFinished = await finishInterrupted(user, loaded.state);
-    const current = isFinished ? await loadOrCreateState(services, user) : loaded;
-    deliverState(services, users.get(user), current);
-    return rewardsProfile(config, advanceTime(config, current.state, clock()).state);
-  };
-}
-
-function createStateCache(): RecordCache<UserState> {
-  return new RecordCache({
-    key: readState.key,
-    parse: parseState,
-    print: printState,
-    entriesMax: statesMax,
-  });
-}
-
-function sweepWith(
-  options: LoyaltyOptions,
-  dueWork: (user: SpaceUser) => Promise<number | null>,
-): ReturnType<Loyalty["sweep"]> {
-  return sweepDueUsers({
-    ...options,
-    processUser: user => dueWork({ ...user, projectId: null }),
-    onFailed: (_, error) => options.logger.log("warn", "due_user_failed", { error: String(error) }),
-  });
+  const config = await configOf(user.spaceId);
+  const loaded = await loadOrCreateState(services, user);
+  const isFinished = await finishInterrupted(user, loaded.state);
+  const current = isFinished ? await loadOrCreateState(services, user) : loaded;
+  deliverState(services, users.get(user), current);
+  return rewardsProfile(config, advanceTime(config, current.state, clock()).state);
 }
 
 function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {
@@ -273,13 +253,18 @@ function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
 }
 
-function createHistoryPages(store: Store, settled: ReadSettled): Loyalty["historyPage"] {
-  return async (user, query) => {
-    const partition = spaceUserPartition(user);
-    const inRange = { ...query, ...inMilliseconds(query) };
-    const { transactions, end } = await settled(user, () => readTransactions(store, partition, inRange));
-    return { transactions: transactions.map(transactionView), end };
-  };
+/** Reads a page of a range in Unix seconds; the last second counts as a whole. */
+async function readPage(
+  store: Store,
+  settled: ReadSettled,
+  user: SpaceUser,
+  { from = 0, to = Number.POSITIVE_INFINITY, ...query }: HistoryQuery,
+): Promise<HistoryPage<TransactionView>> {
+  const range = { from: from * 1_000, to: Math.min(to * 1_000 + 999, Number.MAX_SAFE_INTEGER) };
+  const { transactions, end } = await settled(user, () =>
+    readTransactions(store, spaceUserPartition(user), { ...query, ...range }),
+  );
+  return { transactions: transactions.map(transactionView), end };
 }
 
 function createLoyaltyWebhooks(
@@ -293,17 +278,6 @@ function createLoyaltyWebhooks(
     onFailed: (webhookId, error) =>
       logger.log("warn", "webhook_deferred", { webhookId, error: String(error) }),
   });
-}
-
-/** Makes Unix milliseconds of a range in Unix seconds; the last second counts as a whole. */
-function inMilliseconds({ from, to }: HistoryQuery): {
-  readonly from?: number;
-  readonly to?: number;
-} {
-  return {
-    ...(from === undefined ? {} : { from: from * 1_000 }),
-    ...(to === undefined ? {} : { to: to * 1_000 + 999 }),
-  };
 }
 
 function notificationView(item: InboxNotification): NotificationView {

@@ -85,7 +85,7 @@ async function readClosed(
       const key = sumKey(target);
       const [total, keepUntil] = ownValue(state.sums, key) ?? [0];
       if (total === 0 || (keepUntil ?? now) < now) continue;
-      sums.set(target.id, { id: target.id, key, total, ...(keepUntil === undefined ? {} : { keepUntil }) });
+      sums.set(target.id, { id: target.id, key, total, keepUntil });
     }
   }
   return { state, sums: [...sums.values()] };

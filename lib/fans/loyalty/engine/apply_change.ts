@@ -41,9 +41,7 @@ import {
   movePoints,
   takeBackPoints,
 } from "./rewards.ts";
-import { missionKey, type OnRound, runRounds, runTriggered, takeBackProgress } from "./rounds.ts";
-
-type HistoryAction = NonNullable<HistoryRecord["action"]>;
+import { missionKey, type OnRound, runRound, runTriggered, takeBackProgress } from "./rounds.ts";
 
 export interface ChangeOptions {
   /** Called each time that a rule with a global limit would fire. @default no limit is reached */
@@ -82,25 +80,28 @@ export function applyAction(
     const scope = element === undefined ? { data, user: next } : { data, user: next, element };
     if (isReveal !== true) next.countAction(plan.aggregates, scope);
     const part = isReveal === true ? plan.answered : plan;
-    if (part !== null) runRounds(next, part, scope, onRound);
+    if (part !== null) {
+      runRound(next, part, scope, onRound);
+      runTriggered(next, onRound);
+    }
   }
-  const plain = id === undefined ? { name, data } : { name, data, id };
-  const voted = element === undefined ? plain : { ...plain, element };
-  const named = isReveal === undefined ? voted : { ...voted, isReveal };
-  const timed = happenedAt === next.at ? named : { ...named, at: happenedAt };
-  const noted = metadata === undefined ? timed : { ...timed, metadata };
-  const reported = { ...noted, ...countedBy(next) };
-  const { limited } = next.limitedFirings;
+  const { fired, advanced } = next;
   return next.finish({
     kind: "action",
-    action: limited === undefined ? reported : { ...reported, limited },
+    action: {
+      name,
+      data,
+      id,
+      element,
+      isReveal,
+      at: happenedAt === next.at ? undefined : happenedAt,
+      metadata,
+      // What taking a transaction back needs to know.
+      fired: fired.some(ruleId => compiled.boundedRules.has(ruleId)) ? fired : undefined,
+      advanced: advanced.length === 0 ? undefined : advanced,
+      limited: next.limited,
+    },
   });
-}
-
-/** Returns what taking a transaction back needs to know. */
-function countedBy({ fired, advanced, compiled }: NextState): Pick<HistoryAction, "fired" | "advanced"> {
-  const isBounded = fired.length > 0 && fired.some(id => compiled.boundedRules.has(id));
-  return { ...(isBounded ? { fired } : {}), ...(advanced.length === 0 ? {} : { advanced }) };
 }
 
 /** Rewards that a back end gives. */
@@ -112,9 +113,9 @@ export interface Grant {
   readonly notification?: NotificationSetting | undefined;
   /** Unix ms. */
   readonly at: number;
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Of a merged user. @default none */
-  readonly inheritance?: Inheritance;
+  readonly inheritance?: Inheritance | undefined;
 }
 
 /** Gives rewards. Those that the configuration does not name give nothing. */
@@ -138,12 +139,8 @@ export function applyGrant(
   if (notification !== undefined && granted !== undefined) {
     next.notify({ type: "rewardGranted", ...notification, payload: granted.payload });
   }
-  const given = {
-    ...{ rewards, reason },
-    ...(id === undefined ? {} : { id }),
-    ...(inheritance === undefined ? {} : { inheritance }),
-  };
-  return next.finish({ kind: "grant", grant: { ...given, ...next.limitedFirings } });
+  const { limited } = next;
+  return next.finish({ kind: "grant", grant: { rewards, reason, id, inheritance, limited } });
 }
 
 interface Adjustment {
@@ -173,8 +170,7 @@ export function applyAdjustment(
   if (transaction.entries.length === 0) return null;
   next.record(transaction.build("adjusted", { reason }));
   runTriggered(next);
-  const made = { changes, reason, ...(id === undefined ? {} : { id }), ...next.limitedFirings };
-  return next.finish({ kind: "adjustment", adjustment: made });
+  return next.finish({ kind: "adjustment", adjustment: { changes, reason, id, limited: next.limited } });
 }
 
 /** A gift that its user cannot get. */
@@ -229,9 +225,8 @@ export function applyReversal(
     next.receiveItem(setId, itemId, transaction);
   }
   next.record(transaction.build("reversed"));
-  const reversed =
-    action === undefined ? {} : { reversed: { at: action.at, data: scoredData(action.action) } };
-  return next.finish({ kind: "reversal", reversalOf: id, ...reversed });
+  const reversed = action && { at: action.at, data: scoredData(action.action) };
+  return next.finish({ kind: "reversal", reversalOf: id, reversed });
 }
 
 /** Reverses an entry and returns the amount. A metric that the configuration no longer names has no bounds. */
@@ -244,9 +239,8 @@ function takeBackEntry(
   const metric = next.compiled.metrics.get(metricId);
   const change = reverseEntry(next.account(metricId), entry, {
     at: next.at,
-    floor: metric?.minimumValue ?? Number.NEGATIVE_INFINITY,
+    floor: metric?.allowNegative === false ? metric.minimumValue : Number.NEGATIVE_INFINITY,
     ceiling: metric?.maximumValue ?? Number.POSITIVE_INFINITY,
-    allowNegative: metric?.allowNegative ?? true,
   });
   // Points that a correction took count as never earned, so the reversal earns them again.
   if (isCorrection && entry.type === "debit") movePoints(next, metricId, { change, transaction });
@@ -373,7 +367,7 @@ export function applyRedemption(
     if (!isFirst || paid.length === 0) next.trigger("metric", fact.cost.currency);
     runTriggered(next);
   }
-  const outcome = next.finish({ kind: "redemption", redemption: { ...fact, ...next.limitedFirings } });
+  const outcome = next.finish({ kind: "redemption", redemption: { ...fact, limited: next.limited } });
   return { ...outcome, paid, received };
 }
 

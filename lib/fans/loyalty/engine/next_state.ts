@@ -380,8 +380,8 @@ export class NextState implements UserView {
   }
 
   /** The rules that global limits kept from firing, as the record has them. */
-  get limitedFirings(): LimitedFirings {
-    return this.#limited === null ? {} : { limited: Object.fromEntries(this.#limited) };
+  get limited(): LimitedFirings["limited"] {
+    return this.#limited === null ? undefined : Object.fromEntries(this.#limited);
   }
 
   /** Drops the pending triggers, with a diagnostic where there are any. */

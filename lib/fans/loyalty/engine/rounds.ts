@@ -53,13 +53,7 @@ export interface RuleRound {
 /** Receives each round with rules before it applies. */
 export type OnRound = (round: RuleRound) => void;
 
-/** Runs the plan of an action, and then the rounds that its changes trigger. */
-export function runRounds(next: NextState, plan: TriggerPlan, scope: Scope, onRound?: OnRound): void {
-  runRound(next, plan, scope, onRound);
-  runTriggered(next, onRound);
-}
-
-/** Runs the rounds that the changes of a next trigger. */
+/** Runs the rounds that changes trigger. */
 export function runTriggered(next: NextState, onRound?: OnRound): void {
   for (let round = 0; ; round++) {
     const triggers = next.takeTriggers();
@@ -102,7 +96,7 @@ function joined(plans: readonly TriggeredPlan[]): Omit<TriggerPlan, "rules"> {
 }
 
 /** @param passes The rules that may fire, each pass for one occurrence of their triggers. */
-function runRound(
+export function runRound(
   next: NextState,
   plan: TriggerPlan,
   scope: Scope,
@@ -365,10 +359,10 @@ function advanceMission(
   if (progress === null || amount === 0 || progress.missionsCompleted.includes(mission.id)) return;
   const counted = value === undefined ? [] : (ownValue(progress.values ?? {}, mission.id) ?? []);
   if (value !== undefined && counted.includes(value)) return;
-  const values =
-    value === undefined ? {} : { values: { ...progress.values, [mission.id]: [...counted, value] } };
   const count = Math.max(0, addBounded(ownValue(progress.counts, mission.id) ?? 0, amount));
-  store(next, of, { ...progress, counts: { ...progress.counts, [mission.id]: count }, ...values });
+  const after = { ...progress, counts: { ...progress.counts, [mission.id]: count } };
+  if (value !== undefined) after.values = { ...progress.values, [mission.id]: [...counted, value] };
+  store(next, of, after);
   next.advanced.push([missionKey(of.challenge, mission), run, amount]);
   if (count >= needed) completeMission(next, of, { mission, run });
 }
@@ -389,12 +383,13 @@ export function takeBackProgress(
   const count = Math.max(0, addBounded(ownValue(progress.counts, mission.id) ?? 0, -amount));
   const counted = ownValue(progress.values ?? {}, mission.id) ?? [];
   const left = counted.filter(other => other !== value);
-  next.setChallenge(challenge.id, {
+  const after = {
     ...progress,
     counts: { ...progress.counts, [mission.id]: count },
     missionsCompleted: progress.missionsCompleted.filter(id => id !== mission.id || count >= needed),
-    ...(value === undefined ? {} : { values: { ...progress.values, [mission.id]: left } }),
-  });
+  };
+  if (value !== undefined) after.values = { ...progress.values, [mission.id]: left };
+  next.setChallenge(challenge.id, after);
 }
 
 /** Completes a mission, and with the last one the challenge. With `run`, only in this run. */

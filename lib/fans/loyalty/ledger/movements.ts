@@ -182,7 +182,10 @@ export function credit(account: MetricAccount, options: CreditOptions): AccountC
   };
 }
 
-function creditPlain(account: MetricAccount, { amount, ceiling }: CreditOptions): AccountChange {
+function creditPlain(
+  account: MetricAccount,
+  { amount, ceiling }: Pick<CreditOptions, "amount" | "ceiling">,
+): AccountChange {
   const balanceAfter = requireCountable(Math.min(addDecimals(account.balance, amount), ceiling));
   const given = addDecimals(balanceAfter, -account.balance);
   if (given <= 0) return { account, entry: null };
@@ -351,8 +354,6 @@ interface ReverseOptions {
   readonly floor: number;
   /** Highest balance, pending points included. */
   readonly ceiling: number;
-  /** Lets the reversal of a credit go below the floor. @default false */
-  readonly allowNegative?: boolean;
   /** The time that points last which return to an expired lot. @default 30 days */
   readonly graceMs?: number;
 }
@@ -377,14 +378,9 @@ export function reverseEntry(
   if (entry.type === "debit") return restore(account, entry, options);
   const pending = entry.status === "pending" ? pendingLot(account, entry) : undefined;
   if (pending !== undefined) return cancelPending(account, pending, entry.amount);
-  const { at, floor, allowNegative = false } = options;
+  const { at, floor } = options;
   const first = entry.lot === undefined ? (entry.draws ?? []).map(({ lot }) => lot) : [entry.lot.id];
-  return debitFirst(account, {
-    amount: entry.amount,
-    at,
-    floor: allowNegative ? Number.NEGATIVE_INFINITY : floor,
-    first,
-  });
+  return debitFirst(account, { amount: entry.amount, at, floor, first });
 }
 
 /** Checks whether an entry can be reversed. Activations, expiries and cancellations of pending points cannot. */
@@ -408,15 +404,7 @@ function cancelPending({ balance, lots }: MetricAccount, lot: Lot, wanted: numbe
 
 function restore(account: MetricAccount, entry: LedgerMovement, options: ReverseOptions): AccountChange {
   const { balance, lots } = account;
-  if (lots === null) {
-    const balanceAfter = requireCountable(Math.min(addDecimals(balance, entry.amount), options.ceiling));
-    const amount = addDecimals(balanceAfter, -balance);
-    if (amount <= 0) return { account, entry: null };
-    return {
-      account: { balance: balanceAfter, lots },
-      entry: { type: "credit", amount, balanceAfter, status: "completed" },
-    };
-  }
+  if (lots === null) return creditPlain(account, { amount: entry.amount, ceiling: options.ceiling });
   const room = Math.floor(options.ceiling - balance - totalsOf(lots).pending);
   const amount = Math.min(entry.amount, room);
   if (amount <= 0) return { account, entry: null };

@@ -59,7 +59,7 @@ export interface Inheritance extends Pick<UserState, "milestones" | "challenges"
 
 /** The rules that a global limit kept from firing, with the number of times that they had fired before in the same event. */
 export interface LimitedFirings {
-  readonly limited?: Readonly<Record<string, number>>;
+  readonly limited?: Readonly<Record<string, number>> | undefined;
 }
 
 /** The key of a mission, its run, and the amount that an action added. */
@@ -77,39 +77,41 @@ export interface HistoryRecord {
     readonly data: ActionData;
     /** The event that the data name by an alias, if it had boards then. */
     readonly eventId?: string;
-    readonly id?: string;
+    readonly id?: string | undefined;
     /** When it happened, Unix ms. @default the time of the record */
-    readonly at?: number;
+    readonly at?: number | undefined;
     /** Notes of the back end that reported it. */
-    readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly metadata?: Readonly<Record<string, unknown>> | undefined;
     /** What rules could read of the element that it names. */
-    readonly element?: ElementFacts;
+    readonly element?: ElementFacts | undefined;
     /** Set where the action counted before, and what depended on the answer of its element applied now. */
-    readonly isReveal?: true;
+    readonly isReveal?: true | undefined;
     /** The rules that fired, in the order of their transactions, where one of them has limits or caps. */
-    readonly fired?: readonly string[];
-    readonly advanced?: readonly MissionAdvance[];
+    readonly fired?: readonly string[] | undefined;
+    readonly advanced?: readonly MissionAdvance[] | undefined;
   };
   readonly grant?: LimitedFirings & {
     readonly rewards: readonly GrantedReward[];
     readonly reason: string;
-    readonly id?: string;
-    readonly inheritance?: Inheritance;
+    readonly id?: string | undefined;
+    readonly inheritance?: Inheritance | undefined;
   };
   readonly adjustment?: LimitedFirings & {
     readonly changes: readonly MetricChange[];
     readonly reason: string;
     /** The id of the update that made it. */
-    readonly id?: string;
+    readonly id?: string | undefined;
   };
   /** The id of the reversed transaction. */
   readonly reversalOf?: string;
   /** The action of the reversed transaction, as boards counted what it gave. */
-  readonly reversed?: {
-    /** Unix ms. */
-    readonly at: number;
-    readonly data: ActionData;
-  };
+  readonly reversed?:
+    | {
+        /** Unix ms. */
+        readonly at: number;
+        readonly data: ActionData;
+      }
+    | undefined;
   readonly redemption?: RedemptionFact;
   /** The custom fields of the user's profile that the configuration read and that had a value. */
   readonly profile?: ProfileFields;

@@ -122,7 +122,7 @@ export async function readTransactions(
   { from = 0, to, limit: limitWanted = historyPageMax, after }: HistoryQuery,
 ): Promise<HistoryPage<HistoryTransaction>> {
   const position = after === undefined ? null : orderOf(after);
-  const range = { from: Math.max(from, position?.[0] ?? 0), ...(to === undefined ? {} : { to }) };
+  const range = { from: Math.max(from, position?.[0] ?? 0), to: to ?? Number.MAX_SAFE_INTEGER };
   const found: HistoryTransaction[] = [];
   // The record of the position is read once more, as some of its transactions may follow.
   let cursor = position === null ? undefined : `${position[0]}-${Math.max(0, position[1] - 1)}`;

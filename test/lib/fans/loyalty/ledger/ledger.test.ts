@@ -261,7 +261,7 @@ describe("a reversal", () => {
     const spent = given(debit(account, { amount: 5, at: 2, floor: 0 }).account, 2, "b", { at: 2 });
     const made = entry ?? assert.fail();
     assert.deepEqual(reverseEntry(spent, made, { at: 3, ...bounds }).account, empty);
-    const indebted = reverseEntry(spent, made, { at: 3, ...bounds, allowNegative: true });
+    const indebted = reverseEntry(spent, made, { at: 3, ...bounds, floor: Number.NEGATIVE_INFINITY });
     assert.deepEqual([indebted.account.balance, indebted.entry?.amount], [-3, 5]);
     const undone = reverseEntry(indebted.account, indebted.entry ?? assert.fail(), { at: 4, ...bounds });
     assert.deepEqual([undone.account.balance, held(undone.account)], [2, { b: 2 }]);

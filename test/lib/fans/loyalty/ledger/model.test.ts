@@ -117,7 +117,8 @@ class Run {
     this.#past = this.#past.filter(one => one !== past);
     const { entry, taken } = past;
     const allowNegative = this.random.chance(0.5);
-    const moved = reverseEntry(this.account, entry, { ...this.#bounds(), allowNegative });
+    const floor = allowNegative ? Number.NEGATIVE_INFINITY : this.floor;
+    const moved = reverseEntry(this.account, entry, { ...this.#bounds(), floor });
     if (taken !== null) {
       assert.equal(moved.entry?.amount ?? 0, this.model.restore(taken, this.ceiling));
       this.#apply(moved, null, { isFinal: true });
@@ -130,7 +131,6 @@ class Run {
       this.#apply(moved, null, { isFinal: true });
       return;
     }
-    const floor = allowNegative ? Number.NEGATIVE_INFINITY : this.floor;
     const back = this.model.debit(entry.amount, floor, lot);
     assert.equal(moved.entry?.amount ?? 0, back.amount);
     this.#apply(moved, back, { isFinal: false });
