@@ -64,6 +64,15 @@ export function decide<const Q extends readonly Read[], A>(
   });
 }
 
+/** Writes what rests on nothing that is stored and may be written twice: an unknown outcome is tried again. */
+export function applyWrites(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
+  return decide(store, partition, {
+    reads: [],
+    idempotent: true,
+    apply: () => ({ writes, answer: undefined, unchecked: true }),
+  });
+}
+
 /** Returns the number of partitions of the store for which decisions wait or run in this process. */
 export function busyPartitions(store: Store): number {
   return queuesOf.get(store)?.byPartition.size ?? 0;

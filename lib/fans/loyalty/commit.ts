@@ -65,7 +65,7 @@ interface CommandParts {
   /** Leaves out sums that are no longer in the user's record, as what is taken back was in them. */
   readonly changesKnownSums?: boolean;
   /** Further reads of the user's partition, whose results `writes` and `apply` get. */
-  readonly reads?: readonly Read[];
+  readonly reads?: readonly Read[] | undefined;
   /** Makes writes that do not depend on an effect. */
   readonly writes?: (found: readonly unknown[]) => readonly Write[];
   /** Applies the command to a state that is advanced to now; null where nothing is left to do. */
@@ -81,7 +81,7 @@ interface CommandParts {
   /** True for commands of the sweep, which must not queue the user anew. */
   readonly isFromSweep?: boolean;
   /** Throws the error for a write whose bound refused it. */
-  readonly refused?: (key: string) => never;
+  readonly refused?: ((key: string) => never) | undefined;
 }
 
 type CommandOf<Kind extends string, Part extends keyof CommandParts> = { readonly kind: Kind } & Pick<

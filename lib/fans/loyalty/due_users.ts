@@ -11,7 +11,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
 import { Batcher, Cache } from "../../storage/background/mod.ts";
-import { decide, type Partition, type Store, type Write } from "../../storage/mod.ts";
+import { applyWrites, type Store, type Write } from "../../storage/mod.ts";
 import {
   activityMs,
   activityWrites,
@@ -55,7 +55,7 @@ export function createDueUserQueue({
     async run(partition, registrations) {
       const now = clock();
       const writes = registrations.flatMap(one => registrationWrites(one, now));
-      await writeUnchecked(store, partition, [{ type: "put", key: gateKey, value: "" }, ...writes]);
+      await applyWrites(store, partition, [{ type: "put", key: gateKey, value: "" }, ...writes]);
       for (const { user, isActivity } of registrations) {
         user.registeredUntil = now + registrationMs - marginMs;
         if (isActivity) user.activeUntil = now + activityMs - marginMs;
@@ -67,7 +67,7 @@ export function createDueUserQueue({
   async function listOrganisation(organisationId: string): Promise<{ readonly value: true }> {
     const score = clock();
     const write: Write = { type: "score", op: "min", key: organisationsKey, member: organisationId, score };
-    await writeUnchecked(store, organisationsPartition(), [write]);
+    await applyWrites(store, organisationsPartition(), [write]);
     return { value: true };
   }
 
@@ -87,15 +87,6 @@ export function createDueUserQueue({
       await batcher.add(partition, { user, isActivity });
     },
   };
-}
-
-/** Writes what may be written again without another effect, so that an unknown outcome is tried again. */
-function writeUnchecked(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
-  return decide(store, partition, {
-    reads: [],
-    idempotent: true,
-    apply: () => ({ writes, answer: undefined, unchecked: true }),
-  });
 }
 
 function registrationWrites({ user, isActivity }: Registration, now: number): readonly Write[] {

@@ -9,7 +9,7 @@
 
 import type * as v from "valibot";
 import type { Announcer } from "../../base/outbound/outbound.ts";
-import { chain, type Immutable } from "../../http/mod.ts";
+import type { Immutable } from "../../http/mod.ts";
 import { RecordCache, type Store } from "../../storage/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import type { Earning, RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
@@ -167,7 +167,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     entriesMax: statesMax,
   });
   const profiles = createProfileFieldsCache();
-  const shared = { ...options, configOf, states, profiles, users, policyOf: inboxPolicies(configOf) };
+  const shared = { ...options, configOf, states, profiles, users };
   const webhooks = createLoyaltyWebhooks(options, configOf);
   const warnings = createFillWarnings({ ...shared, webhooks });
   const pools = createCodePools({ ...shared, onLow: warnings.onLow });
@@ -248,11 +248,6 @@ async function readProfile(
   return rewardsProfile(config, advanceTime(config, current.state, clock()).state);
 }
 
-function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {
-  return spaceId =>
-    chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
-}
-
 /** Reads a page of a range in Unix seconds; the last second counts as a whole. */
 async function readPage(
   store: Store,
@@ -274,7 +269,7 @@ function createLoyaltyWebhooks(
   return createWebhooks({
     ...options,
     ...webhooks,
-    config: spaceId => chain(configOf(spaceId), ({ config }) => config),
+    config: async spaceId => (await configOf(spaceId)).config,
     onFailed: (webhookId, error) =>
       logger.log("warn", "webhook_deferred", { webhookId, error: String(error) }),
   });

@@ -11,12 +11,12 @@ import type { Command, CommandResult, MakeCommand } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { ownValue } from "./config/compiled.ts";
 import type { ActionData, ActionDefinition } from "./config/document.ts";
-import { type Action, applyAction } from "./engine/apply_change.ts";
-import type { Outcome } from "./engine/next_state.ts";
+import { type Action, applyAction, type ChangeOptions } from "./engine/apply_change.ts";
+
 import { type CommandServices, type RunAllOutcome, runCommand, runCommands } from "./run.ts";
 import type { SpaceUser } from "./user/state.ts";
-import { MergedUserError, onAccount, requireUnmerged } from "./user/state.ts";
-import type { ElementFacts, ElementSource, VotedElement } from "./votes/elements.ts";
+import { MergedUserError, onAccount, requireUnmerged, type UserState } from "./user/state.ts";
+import type { ElementSource, VotedElement } from "./votes/elements.ts";
 import {
   type CountedVote,
   countedVote,
@@ -203,8 +203,6 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
   });
 }
 
-type ActionCommand = Extract<Command, { kind: "action" }>;
-
 /** Checks that the action may be reported, then makes its command. */
 function reportCommand(
   services: ReportServices,
@@ -216,55 +214,60 @@ function reportCommand(
   const { action: name, data, actionId: id, metadata, projectId } = of.report;
   const at = Math.min(of.report.at ?? now, now);
   const action: Action = { name, data, at, id, metadata };
-  const command: ActionCommand = {
+  const vote = of.named === undefined ? null : voteOf(of);
+  return {
     kind: "action",
     at,
     projectId,
     once: id === undefined ? undefined : { of: "action", id },
     scoring: { action: name, data },
-    apply: (state, _, options) => {
-      requireUnmerged(state);
-      return applyAction(config, state, action, options);
-    },
-  };
-  const vote = of.named === undefined ? null : voteOf(of);
-  return vote === null ? command : voteCommand(services, config, { vote, action, command });
-}
-
-/** Makes the command of a vote, whose commit guards and counts it. Member by member, as a spread costs several µs. */
-function voteCommand(
-  services: ReportServices,
-  config: CompiledConfig,
-  {
-    vote,
-    action,
-    command,
-  }: { readonly vote: Vote; readonly action: Action; readonly command: ActionCommand },
-): Command {
-  const { element, isGuarded } = vote;
-  const { at = 0, projectId, once, scoring = { action: "", data: {} } } = command;
-  return {
-    kind: "action",
-    at,
-    projectId,
-    once,
-    scoring,
-    reads: firstReads(services, config, vote),
+    reads: vote === null ? undefined : firstReads(services, config, vote),
     apply: (state, [tally], options) => {
       requireUnmerged(state);
-      const now = storeTime(services);
-      const moment = element.at(now);
-      if (isGuarded && !moment.isOpen) throw voteClosed();
-      if (tally !== undefined) requireRoom(vote, standingIn(tally as ReadonlyMap<string, number>, element));
-      const facts = factsOf(vote, moment, now);
-      const { name, data, id, metadata } = action;
-      const voting: Action = { name, data, at: action.at, id, metadata, element: facts };
-      const outcome = applyAction(config, state, voting, options);
-      if (moment.publishedAt === null || !isKept(element)) return outcome;
-      return countedOutcome(outcome, vote, { action: name, publishedAt: moment.publishedAt, facts });
+      if (vote === null) return applyAction(config, state, action, options);
+      const votes = tally as ReadonlyMap<string, number> | undefined;
+      return applyVote(config, state, { vote, votes, action, now: storeTime(services), options });
     },
-    refused: refuseVote,
+    refused: vote === null ? undefined : refuseVote,
   };
+}
+
+/** Applies the action of a vote, while its element is open, and counts the vote. Members by name, as spreads cost several µs. */
+function applyVote(
+  config: CompiledConfig,
+  before: UserState,
+  {
+    vote,
+    votes,
+    action,
+    now,
+    options,
+  }: {
+    readonly vote: Vote;
+    /** The votes before, where they were read. */
+    readonly votes: ReadonlyMap<string, number> | undefined;
+    readonly action: Action;
+    readonly now: number;
+    readonly options: ChangeOptions;
+  },
+): CommandResult {
+  const { element, isGuarded } = vote;
+  const moment = element.at(now);
+  if (isGuarded && !moment.isOpen) throw voteClosed();
+  if (votes !== undefined) requireRoom(vote, standingIn(votes, element));
+  const facts = factsOf(vote, moment, now);
+  const { name, data, at, id, metadata } = action;
+  const outcome = applyAction(config, before, { name, data, at, id, metadata, element: facts }, options);
+  const { publishedAt } = moment;
+  if (publishedAt === null || !isKept(element)) return outcome;
+  const { state, record, notifications, gained, diagnostics, fired } = outcome;
+  const isAnswerKnown = facts.isRight !== undefined;
+  const ms = Math.round(facts.seconds * 1_000);
+  const { kept, writes } = countVote(state.votes, vote, { action: name, publishedAt, ms, isAnswerKnown });
+  state.votes = kept;
+  const awaitsAnswer = vote.options.length > 0 && !isAnswerKnown && !state.voterOf.includes(element.id);
+  if (awaitsAnswer) state.voterOf = state.voterOf.concat(element.id);
+  return { state, record, notifications, gained, diagnostics, fired, writes };
 }
 
 function refuseVote(): never {
@@ -279,26 +282,6 @@ function firstReads(services: ReportServices, config: CompiledConfig, vote: Vote
 }
 
 const noReads: readonly Read[] = [];
-
-/** Adds what counts a vote to the outcome of its action. */
-function countedOutcome(
-  { state, record, notifications, gained, diagnostics, fired }: Outcome,
-  vote: Vote,
-  {
-    action,
-    publishedAt,
-    facts,
-  }: { readonly action: string; readonly publishedAt: number; readonly facts: ElementFacts },
-): CommandResult {
-  const isAnswerKnown = facts.isRight !== undefined;
-  const ms = Math.round(facts.seconds * 1_000);
-  const { kept, writes } = countVote(state.votes, vote, { action, publishedAt, ms, isAnswerKnown });
-  state.votes = kept;
-  const { id } = vote.element;
-  const awaitsAnswer = vote.options.length > 0 && !isAnswerKnown && !state.voterOf.includes(id);
-  if (awaitsAnswer) state.voterOf = state.voterOf.concat(id);
-  return { state, record, notifications, gained, diagnostics, fired, writes };
-}
 
 function dataErrors({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {
   const errors: FieldError[] = [];

@@ -5,17 +5,11 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { Duration } from "../../base/calendar/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { RecordCache, Store } from "../../storage/mod.ts";
 import type { FedBoards } from "../leaderboards/leaderboards.ts";
 import type { ConfigCache } from "./config/config_cache.ts";
 import type { ProfileFieldsCache, UserCache, UserState } from "./user/state.ts";
-
-export interface InboxPolicy {
-  readonly keepFor: Duration;
-  readonly timeZone: string;
-}
 
 export interface LoyaltyServices {
   readonly store: Store;
@@ -23,7 +17,6 @@ export interface LoyaltyServices {
   readonly logger: Logger;
   readonly boards: FedBoards;
   readonly configOf: ConfigCache;
-  readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
   readonly states: RecordCache<UserState>;
   readonly profiles: ProfileFieldsCache;
   readonly users: UserCache;

@@ -18,7 +18,8 @@ import {
   type Stored,
   type Write,
 } from "../../../storage/mod.ts";
-import type { InboxPolicy, LoyaltyServices } from "../services.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { LoyaltyServices } from "../services.ts";
 import type { Notification } from "./history.ts";
 import { type SpaceUser, spaceUserPartition } from "./state.ts";
 
@@ -39,12 +40,12 @@ type Settled = <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
 
 /** Reads the notifications of users and marks them as read. */
 export class Inbox {
-  readonly #services: Pick<LoyaltyServices, "store" | "clock" | "policyOf">;
+  readonly #services: Pick<LoyaltyServices, "store" | "clock" | "configOf">;
   readonly #settled: Settled;
 
   /** @param settled Stores the due effects of time, with their notifications, before a list is read. */
   constructor(
-    services: Pick<LoyaltyServices, "store" | "clock" | "policyOf">,
+    services: Pick<LoyaltyServices, "store" | "clock" | "configOf">,
     settled: Settled = (_, read) => read(),
   ) {
     this.#services = services;
@@ -128,20 +129,32 @@ export class Inbox {
   }
 
   async #context({ spaceId }: SpaceUser): Promise<MarkContext> {
-    return { policy: await this.#services.policyOf(spaceId), now: this.#services.clock() };
+    const { clock, configOf } = this.#services;
+    return { policy: inboxPolicy(await configOf(spaceId)), now: clock() };
   }
 
   async #read(
     user: SpaceUser,
   ): Promise<{ readonly items: InboxNotification[]; readonly policy: InboxPolicy }> {
-    const { store, clock, policyOf } = this.#services;
-    const [policy, [stored, entries]] = await Promise.all([
-      policyOf(user.spaceId),
+    const { store, clock, configOf } = this.#services;
+    const [config, [stored, entries]] = await Promise.all([
+      configOf(user.spaceId),
       store.read(spaceUserPartition(user), inboxReads),
     ]);
+    const policy = inboxPolicy(config);
     const marks = parseReadMarks(stored);
     return { items: validNotifications(entries, { marks, policy, now: clock() }), policy };
   }
+}
+
+/** How long notifications are kept. */
+interface InboxPolicy {
+  readonly keepFor: Duration;
+  readonly timeZone: string;
+}
+
+export function inboxPolicy({ config: { notifications, timeZone } }: CompiledConfig): InboxPolicy {
+  return { keepFor: notifications.keepFor, timeZone };
 }
 
 type MarkContext = Omit<InboxContext, "marks">;

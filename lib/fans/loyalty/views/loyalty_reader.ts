@@ -22,7 +22,7 @@ import type { LedgerEntry } from "../ledger/movements.ts";
 import { type Balances, balancesOf, balancesValidUntil } from "../ledger/settle_lots.ts";
 import type { LoyaltyServices } from "../services.ts";
 import { entryId, type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
-import { countUnread, inboxReads, inboxValidUntil, parseReadMarks } from "../user/inbox.ts";
+import { countUnread, inboxPolicy, inboxReads, inboxValidUntil, parseReadMarks } from "../user/inbox.ts";
 import { parseEntry, ReadSize } from "../user/read_history.ts";
 import {
   type ChallengeProgress,
@@ -54,7 +54,7 @@ interface ReadView<T> {
 /** Reads users. */
 export type LoyaltyReader = ReturnType<typeof createLoyaltyReader>;
 
-export function createLoyaltyReader({ store, clock, configOf, states, policyOf }: LoyaltyServices) {
+export function createLoyaltyReader({ store, clock, configOf, states }: LoyaltyServices) {
   const summaries = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
   function stateIn(user: SpaceUser, stored: Stored | null): UserState {
@@ -84,10 +84,8 @@ export function createLoyaltyReader({ store, clock, configOf, states, policyOf }
       const rest = { isKnown: stored !== null, extraRecords };
       const cached = summaries.get(found, context);
       if (cached !== undefined) return { view: cached, ...rest };
-      const [policy, [entries]] = await Promise.all([
-        policyOf(user.spaceId),
-        early ?? store.read(partition, [readEntries]),
-      ]);
+      const [entries] = await (early ?? store.read(partition, [readEntries]));
+      const policy = inboxPolicy(config);
       const { state } = advanceTime(config, found, now);
       const unreadNotifications = countUnread(entries, { marks: parseReadMarks(marks), policy, now });
       const summary = { ...summarize(config, state, now), unreadNotifications };

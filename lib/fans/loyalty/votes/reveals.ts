@@ -11,7 +11,7 @@
 import { AppError } from "../../../base/errors/mod.ts";
 import { DueQueue } from "../../../storage/background/due_queue.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
-import { decide, type Store } from "../../../storage/mod.ts";
+import { applyWrites, decide, type Store } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { Command } from "../commit.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
@@ -87,8 +87,8 @@ export class Reveals {
     // Nobody voted for an element that was never published.
     const published = found.flatMap(element => (element?.at(clock()).publishedAt == null ? [] : element.id));
     const scheduleAt = async (at: number): Promise<void> => {
-      if (published.length === 0) return;
-      await store.commit(revealsPartition, { writes: queue.schedule(published, at, "min") });
+      if (published.length > 0)
+        await applyWrites(store, revealsPartition, queue.schedule(published, at, "min"));
     };
     await scheduleAt(clock() + changeMs);
     return () => scheduleAt(clock());

@@ -11,6 +11,7 @@ import type { Logger } from "../../../http/mod.ts";
 import type { DueQueue } from "../../../storage/background/due_queue.ts";
 import { Batcher } from "../../../storage/background/mod.ts";
 import {
+  applyWrites,
   type Partition,
   type ReadLog,
   type Store,
@@ -94,18 +95,12 @@ export class Voters {
     if (element !== null) {
       this.#lists += 1;
       const value = JSON.stringify(users.map(({ userId }) => userId));
-      const append = {
-        type: "append",
-        key,
-        value,
-        at: clock(),
-        maxLength: storageLimits.logLengthMax,
-      } as const;
-      await store.commit(votersPartition(element, this.#lists % voterShards), { writes: [append] });
+      const { logLengthMax: maxLength } = storageLimits;
+      await applyWrites(store, votersPartition(element, this.#lists % voterShards), [
+        { type: "append", key, value, at: clock(), maxLength },
+      ]);
       // After the voters, so that a process that looks at the element from then on reads them.
-      await store.commit(revealsPartition, {
-        writes: queue.schedule([id], clock() + lookAgainMs, "min"),
-      });
+      await applyWrites(store, revealsPartition, queue.schedule([id], clock() + lookAgainMs, "min"));
     }
     for (const user of users) user.markListed(id);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../../lib/base/errors/mod.ts";
-import type { SpaceUser } from "../../../../../lib/fans/loyalty/mod.ts";
+import { compileConfig, type SpaceUser } from "../../../../../lib/fans/loyalty/mod.ts";
 import type { Notification } from "../../../../../lib/fans/loyalty/user/history.ts";
 import {
   Inbox,
@@ -29,8 +29,8 @@ interface World {
 async function withInbox(open: OpenStore, body: (world: World) => Promise<void>): Promise<void> {
   const clock = createTestClock(startAt);
   await using store = await open(clock.now);
-  const policy = { keepFor: { days: 30 }, timeZone: "Europe/Berlin" };
-  const inbox = new Inbox({ store, clock: clock.now, policyOf: () => policy });
+  const config = compileConfig({ notifications: { keepFor: { days: 30 } }, timeZone: "Europe/Berlin" });
+  const inbox = new Inbox({ store, clock: clock.now, configOf: () => config });
   async function announce({ organisationId, userId }: SpaceUser, title: string): Promise<string> {
     const payload = {
       metricChanges: {},
