@@ -209,15 +209,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     },
     removeUser: user => removeUserState(store, states, user),
     isKept: (user, projectId) => isKeptUser(store, user, projectId),
-    async sweep() {
-      await deliverLate(services);
-      await webhooks.work();
-      return await sweepDueUsers({
-        ...options,
-        processUser: user => dueWork({ ...user, projectId: null }),
-        onFailed: (_, error) => options.logger.log("warn", "due_user_failed", { error: String(error) }),
-      });
-    },
+    sweep: () => sweep(services, dueWork),
     merge: (from, into) => mergeUsers(services, dueWork, from, into),
     recount: (user, sum) => recountUser(services, user, sum),
     register: user => dueUsers.register(user),
@@ -232,6 +224,21 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       await Promise.all([voters.idle(), reveals.idle(), webhooks.idle()]);
     },
   };
+}
+
+/** Delivers what is late, to boards and to webhooks, and runs due work of users. */
+async function sweep(
+  services: CommandServices & { readonly webhooks: Webhooks; readonly holder: string },
+  dueWork: (user: SpaceUser) => Promise<number | null>,
+): ReturnType<Loyalty["sweep"]> {
+  const { webhooks, logger } = services;
+  await deliverLate(services);
+  await webhooks.work();
+  return await sweepDueUsers({
+    ...services,
+    processUser: user => dueWork({ ...user, projectId: null }),
+    onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
+  });
 }
 
 async function readProfile(
