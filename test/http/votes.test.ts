@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { type Answer, type Fan, ids, loyalty, openPlatform, seed, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
@@ -135,6 +136,26 @@ describeOnEveryStore("votes", open => {
     assert.equal((await fan.profile()).metrics.points, 4);
     const cheer = await show.publish({ max_votes_per_user: 0, max_votes_per_option: 0 });
     for (const _ of "123") assert.equal((await vote(fan, cheer, 1)).status, 200);
+  });
+
+  it("that are applied together stop at the first too many, after those before it", async t => {
+    const { world, show, fan } = await opened(t);
+    const [once, other] = [await show.publish(), await show.publish()];
+    const user = {
+      organisationId: ids.organisation,
+      spaceId: ids.space,
+      userId: fan.userId,
+      projectId: null,
+    };
+    const report = (elementId: string) => ({
+      ...{ action: "vote", data: { elementId, option: 1 }, isClientReport: false, isGuarded: true },
+    });
+    const { applied, error } = await world.platform.loyalty.reportAll(
+      user,
+      [once, other, once, other].map(report),
+    );
+    assert.deepEqual([applied, error instanceof AppError && error.code], [2, "vote_limit"]);
+    assert.equal((await fan.profile()).metrics.points, 2);
   });
 
   it("count exactly one of many at once", async t => {

@@ -228,7 +228,7 @@ function reportCommand(
       const votes = tally as ReadonlyMap<string, number> | undefined;
       return applyVote(config, state, { vote, votes, action, now: storeTime(services), options });
     },
-    refused: vote === null ? undefined : refuseVote,
+    refused: vote?.isGuarded === true ? refuseVote : undefined,
   };
 }
 

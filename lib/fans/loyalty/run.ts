@@ -197,7 +197,7 @@ export async function runCommands(
       const { done, error } = isAlone ? nothingDone : await commitBatch(services, { config, user, batch });
       applied += done.length;
       if (error !== undefined) return { applied, error };
-      // The next one needs what a batch has not: time to pass, uses of limits, or to learn the user's project.
+      // The next one needs what a batch has not: time to pass, uses of limits, a bound of votes, or to learn the user's project.
       if (done.length === 0) {
         await runCommand(services, user, commands[applied] as MakeCommand);
         applied += 1;
@@ -233,6 +233,8 @@ async function commitBatch(services: CommandServices, { config, user, batch }: B
       refusal = { error };
       break;
     }
+    // The refusal of one by a bound would undo all of them.
+    if (command.refused !== undefined) break;
     const { scoring = noScoring, at = now } = command;
     const targets = await boards.targets(projectId, targetQueryOf(scoring, at));
     made.push({ command, targets });
