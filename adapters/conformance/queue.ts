@@ -50,14 +50,8 @@ const orderCases: Cases<QueueFixture> = {
   async "take hands out at most its limit and never waits"({ queue }) {
     equal(await take(queue, 5), []);
     await queue.push("t", ["a", "b", "c"]);
-    equal(
-      (await take(queue, 2)).map(({ body }) => body),
-      ["a", "b"],
-    );
-    equal(
-      (await take(queue, 2)).map(({ body }) => body),
-      ["c"],
-    );
+    equal(await bodiesOf(queue, 2), ["a", "b"]);
+    equal(await bodiesOf(queue, 2), ["c"]);
     equal(await take(queue, 2), []);
   },
 
@@ -69,10 +63,7 @@ const orderCases: Cases<QueueFixture> = {
   async "bodies come back exactly, the empty one too"({ queue }) {
     const bodies = ["", "\0", "～😀", "[]", " ", "v".repeat(100_000)];
     await queue.push("t", bodies);
-    equal(
-      (await take(queue, 10)).map(({ body }) => body),
-      bodies,
-    );
+    equal(await bodiesOf(queue, 10), bodies);
   },
 
   async "the oldest message is the one that arrived first and is not settled"({ queue }) {
@@ -144,15 +135,9 @@ const leaseCases: Cases<QueueFixture> = {
     await queue.take("t", { consumer: "c", limit: 1, leaseMs: 5_000 });
     await queue.take("t", { consumer: "c", limit: 1, leaseMs: 100 });
     clock.advance(100);
-    equal(
-      (await take(queue, 5)).map(({ body }) => body),
-      ["short"],
-    );
+    equal(await bodiesOf(queue, 5), ["short"]);
     clock.advance(4_900);
-    equal(
-      (await take(queue, 5)).map(({ body }) => body),
-      ["long", "short"],
-    );
+    equal(await bodiesOf(queue, 5), ["long", "short"]);
   },
 
   async "a settled message is never handed out again"({ queue, peer = queue, clock }) {
@@ -163,10 +148,7 @@ const leaseCases: Cases<QueueFixture> = {
     await peer.ack("t", [a.id]);
     equal(await queue.depth("t"), 1);
     clock.advance(leaseMs);
-    equal(
-      (await take(queue, 5)).map(({ body }) => body),
-      ["b"],
-    );
+    equal(await bodiesOf(queue, 5), ["b"]);
   },
 
   async "a late consumer still settles, even messages that another holds or that were never taken"({
@@ -319,4 +301,8 @@ const raceCases: Cases<QueueFixture> = {
 
 function take(queue: Queue, limit: number, consumer: string = "consumer"): Promise<readonly QueueMessage[]> {
   return queue.take("t", { consumer, limit, leaseMs });
+}
+
+async function bodiesOf(queue: Queue, limit: number): Promise<readonly string[]> {
+  return (await take(queue, limit)).map(({ body }) => body);
 }

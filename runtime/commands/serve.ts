@@ -58,9 +58,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   const storage = await openStorage(config, logger);
   const { store } = storage;
   let handler: Handler = answerStarting;
-  const running: RunningParts = {
-    ...{ storage, server: null, metricsServer: null, platform: null, workers: [], geo: null, mail: null },
-  };
+  const running = runningParts(storage);
   try {
     await tryFolderOfFiles(config, storage);
     const geo = await openGeo(config, logger);
@@ -224,6 +222,10 @@ interface RunningParts {
   mail: MailService | null;
 }
 
+function runningParts(storage: Storage): RunningParts {
+  return { storage, server: null, metricsServer: null, platform: null, workers: [], geo: null, mail: null };
+}
+
 /** Opens the country database that the settings name. The adapter is loaded only if one is named. */
 async function openGeo({ geoip }: Config, logger: Logger): Promise<GeoFile | null> {
   if (geoip === undefined) return null;
@@ -257,31 +259,24 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
     );
   }
   const storage = await openStorage(config, logger);
-  const mail = await openMail(config, { demo: false, logger });
-  const metrics = openMetrics(config);
-  const services = { storage, logger, metrics, geo: null, mail, ids: null };
+  const running = runningParts(storage);
   try {
+    const mail = await openMail(config, { demo: false, logger });
+    running.mail = mail;
+    const metrics = openMetrics(config);
     await tryFolderOfFiles(config, storage);
     const baseUrl = baseUrlOf(config, publicUrlDefault);
-    const platform = await createPlatform(
-      await platformOptions({ ...config, exports: "inline" }, { ...services, baseUrl }),
-    );
-    const metricsServer = await serveMetrics(config, metrics, { platform, logger });
-    const workers = startWorkers(platform, { ...config, workers: "inline" }, services);
+    const services = { storage, logger, metrics, geo: null, mail, ids: null, baseUrl };
+    const platform = await createPlatform(await platformOptions({ ...config, exports: "inline" }, services));
+    running.platform = platform;
+    running.metricsServer = await serveMetrics(config, metrics, { platform, logger });
+    running.workers = startWorkers(platform, { ...config, workers: "inline" }, services);
     return {
       announcement: `Grandstand ${version} works on queued actions (${storage.description})`,
-      async stop() {
-        await Promise.all(workers.map(worker => worker.stop()));
-        await platform.close();
-        await metricsServer?.stop();
-        await mail.close();
-        await closeStorage(storage);
-        return true;
-      },
+      stop: () => stopAll(running, 0),
     };
   } catch (error) {
-    await mail.close();
-    await closeStorage(storage);
+    await stopAll(running, 0);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:tls";
 import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
-import { type Clock, MasterSecret } from "../../lib/auth/mod.ts";
+import { MasterSecret } from "../../lib/auth/mod.ts";
 import { storedIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
 import { checkMasterSecret } from "../../lib/auth/tokens/key_ring.ts";
 import { createActionService } from "../../lib/fans/audience/actions/service.ts";
@@ -13,7 +13,6 @@ import { oldestDueUser } from "../../lib/fans/loyalty/due_users.ts";
 import { silentLogger, type Timer } from "../../lib/http/mod.ts";
 import { systemTimer } from "../../lib/http/requests/body.ts";
 import { mapConcurrent } from "../../lib/storage/background/mod.ts";
-import type { Queue, Store } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 import { openStorage, type Storage } from "../services/storage.ts";
 
@@ -84,7 +83,6 @@ function redisCheck({ redis }: Config): Check {
         return failed("It is a replica, which takes no writes", "Name the primary in GRANDSTAND_REDIS");
       const median = latenciesMs[latenciesMs.length >> 1] ?? 0;
       const latency = `Round trip ${median.toFixed(2)} ms, slowest ${(latenciesMs.at(-1) ?? 0).toFixed(2)} ms`;
-      const named = (check: string, finding: Omit<Finding, "check">): Finding => ({ check, ...finding });
       const moveCloser =
         "Move servers and Redis closer together: each request waits for one round trip or two";
       return [
@@ -117,7 +115,7 @@ function redisAdvice(reason: string): string {
   return "Start Redis, and see that GRANDSTAND_REDIS has its address, password and TLS; if it hangs up, see its protected-mode and maxclients";
 }
 
-function versionFinding(versions: readonly string[]): Omit<Finding, "check"> {
+function versionFinding(versions: readonly string[]): Verdict {
   const isOld = (version: string): boolean => {
     const [major = 0, minor = 0] = version.split(".").map(Number);
     return Number.isNaN(major) || major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]);
@@ -132,7 +130,7 @@ function versionFinding(versions: readonly string[]): Omit<Finding, "check"> {
   return versions.some(isOld) ? failed(seen, `Upgrade to Redis ${versionMin.join(".")} or later`) : ok(seen);
 }
 
-function policyFinding(policies: readonly string[]): Omit<Finding, "check"> {
+function policyFinding(policies: readonly string[]): Verdict {
   const seen = [...new Set(policies)].join(", ");
   if (seen === "") return skipped("The server does not name its policy");
   if (seen === "noeviction") return ok("maxmemory-policy is noeviction");
@@ -142,19 +140,19 @@ function policyFinding(policies: readonly string[]): Omit<Finding, "check"> {
   );
 }
 
-function memoryFinding(used: number | null): Omit<Finding, "check"> {
+function memoryFinding(used: number | null): Verdict {
   if (used === null) return skipped("The server names no bound in maxmemory");
   const seen = `${Math.round(used * 100)} % of maxmemory are used`;
   return used < memoryUsedMax ? ok(seen) : warning(seen, "Raise maxmemory, as full servers refuse writes");
 }
 
-function clusterFinding(served: number | null): Omit<Finding, "check"> {
+function clusterFinding(served: number | null): Verdict {
   if (served === null) return skipped("Redis is no Cluster");
   const seen = `${served} of ${slots} slots are served`;
   return served === slots ? ok(seen) : failed(seen, "Bring the missing primaries back, or move their slots");
 }
 
-function clockFinding(aheadMs: number): Omit<Finding, "check"> {
+function clockFinding(aheadMs: number): Verdict {
   const [off, side] = [Math.abs(aheadMs), aheadMs > 0 ? "ahead of" : "behind"];
   const seen = `This clock is ${(off / 1_000).toFixed(1)} s ${side} that of Redis`;
   const advice = "Start a time server on both machines";
@@ -176,14 +174,12 @@ function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check 
   };
 }
 
-function workCheck({ store, queue }: Pick<Storage, "store" | "queue">, { redis }: Config): Check {
+function workCheck(storage: Storage, { redis }: Config): Check {
   return {
     name: "worker",
     advice: "See the check of the store",
     async run() {
-      const work = await inspectWork({ store, queue, clock: systemClock });
-      const named = (check: string, finding: Omit<Finding, "check">): Finding => ({ check, ...finding });
-      const { hasWorker, depth, waitedMs, deadLetters, overdueMs } = work;
+      const { hasWorker, depth, waitedMs, deadLetters, overdueMs } = await inspectWork(storage);
       const startWorker = "Start grandstand worker, or leave GRANDSTAND_WORKERS on";
       const queued = `${depth} actions wait, the oldest for ${(waitedMs / 1_000).toFixed(0)} s`;
       return [
@@ -323,7 +319,7 @@ function addressCheck({ publicUrl }: Config): Check {
   };
 }
 
-function certificateFinding(host: string, port: number): Promise<Omit<Finding, "check">> {
+function certificateFinding(host: string, port: number): Promise<Verdict> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, servername: host, timeout: checkMsMax }, () => {
       const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / dayMs);
@@ -336,51 +332,35 @@ function certificateFinding(host: string, port: number): Promise<Omit<Finding, "
   });
 }
 
-interface WaitingWork {
-  /** True where some process applies queued actions. */
-  readonly hasWorker: boolean;
-  /** Accepted actions that are not applied. */
-  readonly depth: number;
-  readonly waitedMs: number;
-  /** Dead letters of the 500 oldest organisations. */
-  readonly deadLetters: number;
-  readonly overdueMs: number;
-}
-
 const organisationsAtOnce = 4;
 
-/** Reads what waits. It changes nothing. @throws {AppError} The store does not answer. */
-async function inspectWork({
-  store,
-  queue,
-  clock,
-}: {
-  readonly store: Store;
-  readonly queue: Queue;
-  /** Unix ms. */
-  readonly clock: Clock;
-}): Promise<WaitingWork> {
+/** Reads what waits, and the dead letters and due users of the 500 oldest organisations. It changes nothing. */
+async function inspectWork({ store, queue }: Pick<Storage, "store" | "queue">) {
   const loyalty = { reportAll: () => Promise.reject(new Error("Nothing is applied here")) };
   const actions = createActionService({
-    ...{ store, queue, clock, loyalty },
+    ...{ store, queue, clock: systemClock, loyalty },
     ...{ random: systemRandom, timer: systemTimer, logger: silentLogger },
   });
   const [hasWorker, backlog] = await Promise.all([actions.hasWorker(), actions.backlog()]);
   const dead = await actions.deadLetters.count();
   const organisations = await oldestOrganisations(store);
   const dues = await mapConcurrent(organisations, organisationsAtOnce, id => oldestDueUser(store, id));
-  const since = (at: number): number => Math.max(0, clock() - at);
+  const since = (at: number | null): number => (at === null ? 0 : Math.max(0, systemClock() - at));
   return {
+    /** True where some process applies queued actions. */
     hasWorker,
     depth: backlog.depth,
-    waitedMs: backlog.oldestAt === null ? 0 : since(backlog.oldestAt),
+    waitedMs: since(backlog.oldestAt),
     deadLetters: dead.reduce((sum, { count }) => sum + count, 0),
-    overdueMs: Math.max(0, ...dues.map(dueAt => (dueAt === null ? 0 : since(dueAt)))),
+    overdueMs: Math.max(0, ...dues.map(since)),
   };
 }
 
-export interface Finding {
+export interface Finding extends Verdict {
   readonly check: string;
+}
+
+interface Verdict {
   /** `warning`: it works, and should be put right. `skipped`: the settings do not use it. */
   readonly status: "ok" | "warning" | "failed" | "skipped";
   /** What was seen, without secrets. */
@@ -395,23 +375,16 @@ interface Check {
   readonly name: string;
   /** What to do where it throws, for a reason. */
   readonly advice: string | ((reason: string) => string);
-  readonly run: () => Promise<Omit<Finding, "check"> | readonly Finding[]>;
+  readonly run: () => Promise<Verdict | readonly Finding[]>;
 }
 
-export const ok = (seen: string): Omit<Finding, "check"> => ({ status: "ok", seen, advice: null });
+const named = (check: string, verdict: Verdict): Finding => ({ check, ...verdict });
+export const ok = (seen: string): Verdict => ({ status: "ok", seen, advice: null });
 /** The settings do not use it. */
-const skipped = (seen: string): Omit<Finding, "check"> => ({ status: "skipped", seen, advice: null });
-const warning = (seen: string, advice: string): Omit<Finding, "check"> => ({
-  status: "warning",
-  seen,
-  advice,
-});
+const skipped = (seen: string): Verdict => ({ status: "skipped", seen, advice: null });
+const warning = (seen: string, advice: string): Verdict => ({ status: "warning", seen, advice });
 /** It does not work. */
-export const failed = (seen: string, advice: string): Omit<Finding, "check"> => ({
-  status: "failed",
-  seen,
-  advice,
-});
+export const failed = (seen: string, advice: string): Verdict => ({ status: "failed", seen, advice });
 
 /** Runs a check. One that throws or hangs is a failed one. */
 export async function runCheck(
@@ -425,18 +398,13 @@ export async function runCheck(
   });
   try {
     const found = await Promise.race([run(), late]);
-    return Array.isArray(found) ? found : [{ check: name, ...(found as Omit<Finding, "check">) }];
+    return "status" in found ? [named(name, found)] : found;
   } catch (error) {
     const seen = reasonOf(error);
     const missing = /Cannot find (?:package|module) ['"]([@\w][\w./-]*)['"]/.exec(seen)?.[1];
-    if (missing !== undefined) {
-      return [
-        { check: name, status: "failed", seen, advice: `Install it beside grandstand: npm i ${missing}` },
-      ];
-    }
-    return [
-      { check: name, status: "failed", seen, advice: typeof advice === "string" ? advice : advice(seen) },
-    ];
+    if (missing !== undefined)
+      return [named(name, failed(seen, `Install it beside grandstand: npm i ${missing}`))];
+    return [named(name, failed(seen, typeof advice === "string" ? advice : advice(seen)))];
   } finally {
     cancel();
   }
