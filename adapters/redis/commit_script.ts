@@ -70,6 +70,7 @@ export function writeCommitScript(shape: CommitShape): string {
   const lines = [
     "local call, sub, format, keys, args = redis.call, string.sub, string.format, KEYS, ARGV",
     ...(/[=<>]/.test(writes) ? [scoreFunction] : []),
+    ...(writes.includes("l") ? [appendFunction] : []),
     "local function apply(k, a)",
   ];
   const checked = [...checks].map((sign, index) => check(sign, names, { now, number: index + 1 }));
@@ -156,12 +157,27 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
   };
 }
 
+/** Lua of a member as the ZSET keeps it: ordered by tie, then by its bytes, among equal scores. */
+const encodeFunction = `local function encode(tie, member)
+  if tie == noTie then return '0' .. member end
+  return '1' .. tie .. member
+end`;
+
+/** Lua that appends an entry to a log: its id, a space and its value. Time never runs backwards along the log. */
+const appendFunction = `local function append(key, value, at, maxLength)
+  local id, last = at .. '-1', call('LINDEX', key, -1)
+  if last then
+    local ms, seq = string.match(last, '^(%d+)-(%d+)')
+    if tonumber(at) <= tonumber(ms) then id = ms .. '-' .. format('%.0f', seq + 1) end
+  end
+  local length = call('RPUSH', key, id .. ' ' .. value)
+  if length > tonumber(maxLength) then call('LTRIM', key, '-' .. maxLength, -1) end
+  return id
+end`;
+
 /** Gives a member a score as {@linkcode commitScript} does; a stored row is tie, version and score. */
 const scoreFunction = `local noTie, noAsOf = '0000000000000', '                '
-local function encode(tie, member)
-if tie == noTie then return '0' .. member end
-return '1' .. tie .. member
-end
+${encodeFunction}
 local function score(op, zset, rows, member, given, stamp)
 local row, old, oldTie, oldAsOf, tie, asOf = call('HGET', rows, member), false, noTie, noAsOf, noTie, noAsOf
 if row then
@@ -218,21 +234,8 @@ function mark(names: Names, { number, checks }: WritePlace): Part {
 }
 
 function append(key: string, names: Names, number: number): Part {
-  const [value, at, maxLength] = [names.arg(), names.arg(), names.arg()];
-  const [id, last] = [`i${number}`, `l${number}`];
-  return {
-    effect: [
-      `local ${id}, ${last} = ${at} .. '-1', call('LINDEX', ${key}, -1)`,
-      `if ${last} then`,
-      `local ms, seq = string.match(${last}, '^(%d+)-(%d+)')`,
-      `if tonumber(${at}) <= tonumber(ms) then ${id} = ms .. '-' .. format('%.0f', seq + 1) end`,
-      "end",
-      `if call('RPUSH', ${key}, ${id} .. ' ' .. ${value}) > tonumber(${maxLength}) then`,
-      `call('LTRIM', ${key}, '-' .. ${maxLength}, -1)`,
-      "end",
-    ].join("\n"),
-    result: id,
-  };
+  const [value, at, maxLength, id] = [names.arg(), names.arg(), names.arg(), `i${number}`];
+  return { effect: `local ${id} = append(${key}, ${value}, ${at}, ${maxLength})`, result: id };
 }
 
 export const commitScript = scriptOf(`
@@ -282,11 +285,7 @@ for c = 1, checks do
   end
 end
 
--- The member as the ZSET keeps it: ordered by tie, then by its bytes, among equal scores.
-local function encode(tie, member)
-  if tie == noTie then return '0' .. member end
-  return '1' .. tie .. member
-end
+${encodeFunction}
 
 -- Reads a member's score (false if absent), tie, asOf and row. A row exists only for a tie or an asOf.
 local function standing(zset, rows, member)
@@ -367,17 +366,7 @@ local function scores(zset, rows, first, last, results)
   if dropped[1] then call('HDEL', rows, unpack(dropped)) end
 end
 
--- An entry of a log is its id, a space and its value; time never runs backwards along the log.
-local function append(key, value, at, maxLength)
-  local id, last = at .. '-1', call('LINDEX', key, -1)
-  if last then
-    local ms, seq = string.match(last, '^(%d+)-(%d+)')
-    if tonumber(at) <= tonumber(ms) then id = ms .. '-' .. format('%.0f', seq + 1) end
-  end
-  local length = call('RPUSH', key, id .. ' ' .. value)
-  if length > tonumber(maxLength) then call('LTRIM', key, '-' .. maxLength, -1) end
-  return id
-end
+${appendFunction}
 
 -- Only batches with guards pay for the following: tables and functions are made anew on every call.
 if fieldsMax then

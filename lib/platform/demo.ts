@@ -7,7 +7,7 @@
 import { systemRandom, uuid } from "../auth/crypto/mod.ts";
 import { permissions as everyPermission, type RandomBytes } from "../auth/mod.ts";
 import type { Seed } from "../fans/directory/mod.ts";
-import type { Store } from "../storage/mod.ts";
+import { decide, type Store } from "../storage/mod.ts";
 import { platformPartition } from "../storage/names.ts";
 import type { Platform } from "./platform.ts";
 import { seedPlatform } from "./seed.ts";
@@ -45,24 +45,29 @@ export async function seedDemo({
   random,
   clock,
 }: DemoOptions): Promise<DemoIds & { readonly isNew: boolean }> {
-  const partition = platformPartition("demo");
   const ids: DemoIds = {
     organisationId: uuid(random),
     spaceId: uuid(random),
     projectId: uuid(random),
     eventId: uuid(random),
   };
-  const claim = await store.commit(partition, {
-    checks: [{ key: "ids", version: null }],
-    writes: [{ type: "put", key: "ids", value: JSON.stringify(ids) }],
+  const made = JSON.stringify(ids);
+  const kept = await keptInDemo(store, "ids", made);
+  const isNew = kept === made;
+  if (isNew) await seedPlatform(store, demoSeed(ids, Math.floor(clock() / 1_000)), { clock });
+  return { ...(JSON.parse(kept) as DemoIds), isNew };
+}
+
+/** Returns what the demo keeps under a key: `made` where it has nothing yet. */
+export async function keptInDemo(store: Store, key: string, made: string): Promise<string> {
+  return await decide(store, platformPartition("demo"), {
+    reads: [{ type: "record", key }],
+    idempotent: true,
+    apply: ([stored]) => ({
+      writes: stored === null ? [{ type: "put", key, value: made }] : [],
+      answer: stored?.value ?? made,
+    }),
   });
-  if (claim.ok) {
-    const seed = demoSeed(ids, Math.floor(clock() / 1_000));
-    await seedPlatform(store, seed, { clock });
-    return { ...ids, isNew: true };
-  }
-  const [stored] = await store.read(partition, [{ type: "record", key: "ids" }]);
-  return { ...(JSON.parse(stored?.value ?? "{}") as DemoIds), isNew: false };
 }
 
 /**

@@ -25,9 +25,9 @@ import {
   seedDemo,
   version,
 } from "../../lib/mod.ts";
+import { keptInDemo } from "../../lib/platform/demo.ts";
 import { createMetrics, type PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { platformPartition } from "../../lib/storage/names.ts";
 import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
 import { hostDefault, type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
@@ -349,16 +349,7 @@ const secretBytes = 48;
  * on the same store use it too. For trying out only: anyone who can read the store can read the secret.
  */
 async function demoSecret(store: Store): Promise<string> {
-  const partition = platformPartition("demo");
-  const made = bytesToHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
-  const commit = await store.commit(partition, {
-    checks: [{ key: "secret", version: null }],
-    writes: [{ type: "put", key: "secret", value: made }],
-  });
-  if (commit.ok) return made;
-  const [stored] = await store.read(partition, [{ type: "record", key: "secret" }]);
-  if (stored === null) throw new Error("Cannot read the demo's secret: it vanished between two calls");
-  return stored.value;
+  return await keptInDemo(store, "secret", bytesToHex(systemRandom(secretBytes)));
 }
 
 /** Creates the file of the report unless it exists. @throws {Error} It cannot be written. */
