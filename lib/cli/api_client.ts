@@ -1,8 +1,4 @@
-/**
- * The client of commands that take an API key, or the token of an admin in its place.
- *
- * @module
- */
+/** The client of commands that take an API key, or the token of an admin in its place. */
 
 import type { ApiClient } from "./frame/client.ts";
 import type { CliContext, CliInput, FlagSpec } from "./frame/command.ts";

@@ -9,6 +9,7 @@ import { spaceFlag } from "./frame/flags.ts";
 import { listCommand } from "./frame/list_command.ts";
 import { type Fields, record, rows } from "./frame/output.ts";
 import { documentOf, pathOf } from "./frame/resources.ts";
+import { parsedJson } from "./frame/text.ts";
 
 const catalogueBytesMax = 1_048_576;
 
@@ -48,13 +49,9 @@ async function readKnownApps({ config, files }: CliContext): Promise<readonly Kn
   const path = config.path.replace(/[^/\\]*$/, "catalogue.json");
   const text = await files.readText(path, catalogueBytesMax);
   if (text === null) return [];
-  try {
-    const list: unknown = JSON.parse(text);
-    if (Array.isArray(list) && list.every(isKnownApp)) {
-      return list.map(({ name, version, spec_url, types = [] }) => ({ name, version, spec_url, types }));
-    }
-  } catch {
-    // Reported below.
+  const list = parsedJson(text);
+  if (Array.isArray(list) && list.every(isKnownApp)) {
+    return list.map(({ name, version, spec_url, types = [] }) => ({ name, version, spec_url, types }));
   }
   throw invalid(`${path} must be a list of {"name", "version", "spec_url", "types"}`);
 }
@@ -86,7 +83,8 @@ const createApp: CommandSpec = {
     [exits.invalid]: "The specification is missing or wrong",
   },
   async run({ flags: { space = "", "spec-url": specUrl = "" } }, { api }) {
-    const app = await registerApp(await api(), { spaceId: space, specUrl }).catch(
+    const control = await api();
+    const app = await control.create("apps", { spec_url: specUrl }, { kind: "space", id: space }).catch(
       explain(409, ({ message, options }) =>
         conflict(`${message} (${options.meta?.id})`, {
           ...options,
@@ -100,18 +98,6 @@ const createApp: CommandSpec = {
     return { data: { id: app.id, name, version }, notes };
   },
 };
-
-/** Registers an app. @throws {CliError} The server refused. */
-export async function registerApp(
-  api: ControlApi,
-  {
-    spaceId,
-    specUrl,
-    isDryRun = false,
-  }: { readonly spaceId: string; readonly specUrl: string; readonly isDryRun?: boolean },
-) {
-  return await api.create("apps", { spec_url: specUrl }, { kind: "space", id: spaceId }, { isDryRun });
-}
 
 const appFields: Fields = {
   id: "text",

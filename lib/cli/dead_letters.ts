@@ -1,8 +1,4 @@
-/**
- * `dead-letters list` and `dead-letters replay`: actions and deliveries that failed for good.
- *
- * @module
- */
+/** `dead-letters list` and `dead-letters replay`: actions and deliveries that failed for good. */
 
 import type { DeadActionReplayReply, DeadActionsReply } from "../fans/audience/http/dead_letter_routes.ts";
 import { createApiClient, organisationFlags, type SpaceClient, userFlags, withSpace } from "./api_client.ts";

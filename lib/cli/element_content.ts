@@ -6,11 +6,10 @@
  *
  * A language is a locale of the project, or a language tag whose language is known. Many words of three letters name a language, as
  * `min` does: they count with a region or script, or as a locale of the project.
- *
- * @module
  */
 
 import { present } from "../base/text/present.ts";
+import { isMap } from "./frame/text.ts";
 
 interface Field {
   readonly key: string;
@@ -114,8 +113,4 @@ export function needsLocales(document: unknown, depth = fieldDepth): boolean {
   if (typeof document !== "object" || document === null || depth === 0) return false;
   const isUnclear = isShapedByLocale(document) && !isByLocale(document, []);
   return isUnclear || Object.values(document).some(value => needsLocales(value, depth - 1));
-}
-
-export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,4 @@
-/**
- * Commands about exports, with a key that may export users.
- *
- * @module
- */
+/** Commands about exports, with a key that may export users. */
 
 import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../fans/exports/http/export_schemas.ts";
 import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";

@@ -1,8 +1,4 @@
-/**
- * Commands about the API keys of an organisation. All but `keys bootstrap` need a key that may manage keys.
- *
- * @module
- */
+/** Commands about the API keys of an organisation. All but `keys bootstrap` need a key that may manage keys. */
 
 import type { ApiKeysAnswer, IssuedApiKeyAnswer } from "../auth/api_keys/routes.ts";
 import type { IssuedApiKey } from "../auth/mod.ts";

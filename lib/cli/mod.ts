@@ -1,8 +1,6 @@
 /**
  * The commands. Their table is data: the frame parses command lines by it, runs them and prints what they return. The runtime
  * provides what is outside.
- *
- * @module
  */
 
 export * from "./frame/command.ts";

@@ -1,8 +1,4 @@
-/**
- * Commands that work in the store of a deployment, without its servers.
- *
- * @module
- */
+/** Commands that work in the store of a deployment, without its servers. */
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";

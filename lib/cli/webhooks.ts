@@ -1,8 +1,4 @@
-/**
- * Commands about webhooks: their state, failed deliveries, and retries.
- *
- * @module
- */
+/** Commands about webhooks: their state, failed deliveries, and retries. */
 
 import type { webhookAnswers } from "../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags } from "./api_client.ts";

@@ -1,8 +1,4 @@
-/**
- * The control API with the rights of the person who runs the dialogue.
- *
- * @module
- */
+/** The control API with the rights of the person who runs the dialogue. */
 
 import type { Fetch } from "../auth/remote_issuers/mod.ts";
 import { AppError } from "../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Blocks of a view, and the view that a handler returns.
- *
- * @module
- */
+/** Blocks of a view, and the view that a handler returns. */
 
 import { present } from "../base/text/present.ts";
 import { type Block, type DialogueAction, escapeMarkup } from "./dialogue/mod.ts";

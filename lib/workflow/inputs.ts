@@ -1,8 +1,4 @@
-/**
- * Typed values of inputs.
- *
- * @module
- */
+/** Typed values of inputs. */
 
 import { decodeFile, type ImageType, imageType, isColour } from "./dialogue/mod.ts";
 

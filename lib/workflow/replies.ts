@@ -1,8 +1,4 @@
-/**
- * Responses of a workflow: answers, problem documents, and cross-origin fields where origins are named.
- *
- * @module
- */
+/** Responses of a workflow: answers, problem documents, and cross-origin fields where origins are named. */
 
 import { uuid } from "../auth/crypto/mod.ts";
 import { AppError } from "../base/errors/mod.ts";

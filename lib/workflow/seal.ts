@@ -2,8 +2,6 @@
  * The sealed payload: the memory of a dialogue, which frontends carry from request to request and can neither read nor change.
  *
  * It is bound to workflow, user and context, and expires. Several secrets may be in use at a time: the first seals, all open.
- *
- * @module
  */
 
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";

@@ -1,7 +1,5 @@
 /**
  * The way of a request: verified first, then an action, a poll or a first view, and an answer that is checked before it is sent.
- *
- * @module
  */
 
 import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";

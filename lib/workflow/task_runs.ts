@@ -1,8 +1,6 @@
 /**
  * The work of tasks: whole tasks in this process, and steps that polls advance. Both work under the lease of the task, so that no
  * two processes do.
- *
- * @module
  */
 
 import { capabilityId } from "../auth/crypto/mod.ts";

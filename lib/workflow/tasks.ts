@@ -2,8 +2,6 @@
  * Tasks as they are stored: one partition for each user, so that the bound on their number is a rule of one commit.
  *
  * A task ends once. Who works on it holds its lease, and every write of the work checks that it still does.
- *
- * @module
  */
 
 import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../storage/background/due_queue.ts";

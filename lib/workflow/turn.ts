@@ -1,8 +1,4 @@
-/**
- * One request to a handler, and what the handler asks for.
- *
- * @module
- */
+/** One request to a handler, and what the handler asks for. */
 
 import type { Fetch } from "../auth/remote_issuers/mod.ts";
 import { type ControlClient, createControlClient } from "./api.ts";

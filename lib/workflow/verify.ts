@@ -2,8 +2,6 @@
  * The verification of callers: the platform is asked who they are and which role they have where the dialogue runs.
  *
  * Only configured addresses are asked. Whoever names the control API would answer for everybody's rights, and receive the token.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -2,8 +2,6 @@
  * Single use of views: an action reserves its view, takes effect, and leaves its answer for those who send it again.
  *
  * A user's views are one partition. A process that dies in between leaves a reservation, which ends after a minute.
- *
- * @module
  */
 
 import { capabilityId } from "../auth/crypto/mod.ts";

@@ -7,8 +7,6 @@
  *   .on("go", { inputs: { name: textInput() } }, (c, { name }) => c.view(alert("success", `Done, ${name}`)).end());
  * export default { fetch: wf.fetch };
  * ```
- *
- * @module
  */
 
 import * as v from "valibot";

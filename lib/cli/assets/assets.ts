@@ -216,13 +216,7 @@ const uploadAssets: CommandSpec = {
     let done = 0;
     const data = await mapConcurrent(sources, uploadsAtOnce, async ([file, opened]): Promise<Upload> => {
       try {
-        const uploaded = await upload(api, {
-          space,
-          file,
-          opened,
-          tag,
-          timeoutMs: context.settings.timeoutMs,
-        });
+        const uploaded = await upload(api, space, [file, opened], tag, context.settings.timeoutMs);
         context.done(`uploaded ${file} as ${uploaded.id}`);
         return uploaded;
       } catch (error) {
@@ -292,19 +286,10 @@ async function tagIds(
 
 async function upload(
   api: ControlApi,
-  {
-    space,
-    file,
-    opened,
-    tag,
-    timeoutMs,
-  }: {
-    readonly space: string;
-    readonly file: string;
-    readonly opened: OpenedFile | null;
-    readonly tag: string | undefined;
-    readonly timeoutMs: number;
-  },
+  space: string,
+  [file, opened]: Source,
+  tag: string | undefined,
+  timeoutMs: number,
 ): Promise<Upload> {
   const target = { kind: "space", id: space } as const;
   const name = file === "-" ? "stdin" : file.split(/[/\\]/).at(-1);

@@ -1,8 +1,4 @@
-/**
- * Changes in batches: up to 500 in one atomic request, in which what is created has local ids.
- *
- * @module
- */
+/** Changes in batches: up to 500 in one atomic request, in which what is created has local ids. */
 
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, Write } from "../frame/control_api.ts";

@@ -1,13 +1,13 @@
 /** Commands about elements. */
 
 import { replaceIds } from "../../authoring/table/copies.ts";
-import { isMap } from "../element_content.ts";
 import { id, pathOrText } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
 import { eventFlag, idFlag, requiredId } from "../frame/flags.ts";
 import { record, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { isMap, parsedJson } from "../frame/text.ts";
 import {
   applyElements,
   exportElements,
@@ -108,7 +108,8 @@ async function withVariable(item: Item, pair: string, { files }: CliContext): Pr
   const read = pathOrText(given);
   const text = "path" in read ? await files.readText(read.path, 1_048_576) : read.text;
   if (text === null) throw missingFile(given.slice(1));
-  const value = given.startsWith("@") ? text : parsed(text);
+  const json = given.startsWith("@") ? undefined : parsedJson(text);
+  const value = json === undefined ? text : json;
   if (!variablesIn(item).includes(name)) return withMember(item, name.split("."), value) as Item;
   const pattern = new RegExp(
     `(?<=(?<!\\\\)(?:\\\\\\\\)*)\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`,
@@ -243,14 +244,6 @@ function merged(below: unknown, above: unknown): unknown {
     Object.hasOwn(below, name) ? merged(below[name], above[name]) : above[name],
   ]);
   return { ...below, ...Object.fromEntries(names) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 const output = rows({ source: "text", type: "text", id: ["NEW_ID", "text"] });

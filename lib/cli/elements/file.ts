@@ -2,8 +2,6 @@
  * Elements in files: a list of maps with `type`, `name`, contents as people write them, and other attributes by their names.
  * `{{name}}` in a text stands for the id of another element, `{{event}}` for that of the event unless an element has the name, and
  * `\{{name}}` for that text. `parent`, or `children` of the wrapper, say what shows an element.
- *
- * @module
  */
 
 import * as v from "valibot";
@@ -12,8 +10,9 @@ import { jsonPointer } from "../../base/errors/mod.ts";
 import { suggestion } from "../../base/text/suggest.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
-import { attributesOf, dataOf, type ElementContent, isMap } from "../element_content.ts";
+import { attributesOf, dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
+import { isMap } from "../frame/text.ts";
 import type { Attributes } from "./batches.ts";
 import {
   eventName,

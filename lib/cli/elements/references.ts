@@ -1,8 +1,6 @@
 /**
  * Texts that stand for ids which may be unknown yet, in the values of attributes; and `{{name}}` in the texts of files, which has one
  * rule in all of them: a backslash before the braces makes them text, and what is unknown is refused.
- *
- * @module
  */
 
 import { replaceIds } from "../../authoring/table/copies.ts";

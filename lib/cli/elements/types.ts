@@ -4,7 +4,7 @@ import type { ContentType } from "../../authoring/table/mod.ts";
 import { present } from "../../base/text/present.ts";
 import { dataOf } from "../element_content.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { type CliError, exits, invalid } from "../frame/errors.ts";
+import { exits, invalid } from "../frame/errors.ts";
 import { idArgument, idFlag } from "../frame/flags.ts";
 import { json, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
@@ -135,12 +135,8 @@ export async function typeOf(
 ): Promise<ContentType> {
   const types = await typesOf(context, project);
   const found = types.find(type => type.content_type === name);
-  if (found === undefined) throw unknownType(name, types);
-  return found;
-}
-
-function unknownType(name: string, types: readonly ContentType[]): CliError {
-  return invalid(`There is no content type ${name}`, {
+  if (found !== undefined) return found;
+  throw invalid(`There is no content type ${name}`, {
     code: "unknown_content_type",
     hint: `There are ${types.map(type => type.content_type).join(", ")}`,
   });

@@ -82,7 +82,8 @@ const createEvent: CommandSpec = {
       start_mode: mode,
       start_at: startAt === undefined ? null : Date.parse(startAt) / 1_000,
     };
-    return { data: await addEvent(await api(), project, attributes) };
+    const event = await (await api()).create("events", attributes, { kind: "project", id: project });
+    return { data: fieldsOf(eventFields, event) };
   },
 };
 
@@ -108,20 +109,11 @@ const fromTemplate: CommandSpec = {
       });
     }
     const attributes = { name: name ?? template.attributes.name };
-    return { data: await addEvent(api, project, attributes, templateId) };
+    const related = { template: { type: "event_templates", id: templateId } };
+    const event = await api.create("events", attributes, { kind: "project", id: project }, { related });
+    return { data: fieldsOf(eventFields, event) };
   },
 };
-
-async function addEvent(
-  api: ControlApi,
-  project: string,
-  attributes: Readonly<Record<string, unknown>>,
-  templateId?: string,
-) {
-  const related = templateId === undefined ? {} : { template: { type: "event_templates", id: templateId } };
-  const event = await api.create("events", attributes, { kind: "project", id: project }, { related });
-  return fieldsOf(eventFields, event);
-}
 
 const listFields: Fields = { ...eventFields, drafts: ["DRAFT", "whole"], published: "whole" };
 

@@ -1,8 +1,6 @@
 /**
  * Commands as data: one table parses, checks, runs, documents and completes them. A command returns its output and never
  * writes to the terminal.
- *
- * @module
  */
 
 import type { Check } from "./checks.ts";

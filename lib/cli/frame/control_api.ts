@@ -1,8 +1,6 @@
 /**
  * The control API for commands: documents of JSON:API, all pages of lists, and writes that the profile's allow-list lets
  * through.
- *
- * @module
  */
 
 import { present } from "../../base/text/present.ts";

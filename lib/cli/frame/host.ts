@@ -1,8 +1,6 @@
 /**
  * What the runtime passes to commands: everything outside of them, so that tests run commands without a terminal, files or a
  * store.
- *
- * @module
  */
 
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";

@@ -1,7 +1,5 @@
 /**
  * The form of a command's data. Tables, tab-separated values and the JSON schema come from it, so that they cannot disagree.
- *
- * @module
  */
 
 import type { ResourceObject } from "./resources.ts";

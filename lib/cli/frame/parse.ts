@@ -1,8 +1,6 @@
 /**
  * The grammar of command lines. Words of the command come first, among them only global flags; everything is judged by the
  * table: what is unknown, repeated, empty or too much is wrong usage.
- *
- * @module
  */
 
 import { suggestion } from "../../base/text/suggest.ts";

@@ -1,13 +1,10 @@
-/**
- * Profiles: named settings in a file of their owner. A flag wins over a variable, a variable over the profile.
- *
- * @module
- */
+/** Profiles: named settings in a file of their owner. A flag wins over a variable, a variable over the profile. */
 
 import { address } from "./checks.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import type { CliHost, ConfigFile, TokenSource } from "./host.ts";
 import { kindOf, type Target } from "./resources.ts";
+import { isMap, parsedJson } from "./text.ts";
 
 /** A resource that a profile may change, with all below it. */
 export interface AllowEntry {
@@ -205,18 +202,9 @@ export function given(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 function isConfiguration(value: unknown): value is Configuration {
   const { version, profiles } = (value ?? {}) as Partial<Configuration>;
-  const isRecord = (one: unknown): boolean => typeof one === "object" && one !== null && !Array.isArray(one);
-  return version === 1 && isRecord(profiles) && Object.values(profiles ?? {}).every(isRecord);
+  return version === 1 && isMap(profiles) && Object.values(profiles).every(isMap);
 }
 
 export function entryFor({ allow = [] }: Profile, targets: readonly Target[]): AllowEntry | null {

@@ -4,8 +4,6 @@
  *
  * Most requests may be repeated: reads change nothing, and writes carry an idempotency key or name the version that they replace.
  * Requests that would take effect twice are sent once.
- *
- * @module
  */
 
 import { present } from "../../base/text/present.ts";

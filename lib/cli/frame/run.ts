@@ -1,8 +1,4 @@
-/**
- * Runs a command line: parses it, fills in variables and the profile, runs the command and prints what it returns.
- *
- * @module
- */
+/** Runs a command line: parses it, fills in variables and the profile, runs the command and prints what it returns. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { interrupted } from "./client.ts";

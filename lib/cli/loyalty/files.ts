@@ -1,11 +1,8 @@
-/**
- * Commands that move a configuration between a server and a file.
- *
- * @module
- */
+/** Commands that move a configuration between a server and a file. */
 
 import type { configurationAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags } from "../api_client.ts";
+import { readBase, writeBase } from "../frame/base_file.ts";
 import { type AnswerOf, type ApiAnswer, dataOf, unknownAnswer } from "../frame/client.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, conflict, exits, invalid, notFound } from "../frame/errors.ts";
@@ -60,7 +57,8 @@ export const pullCommand: CommandSpec = {
       return { data: { ...data, file: null, document }, shown: `${JSON.stringify(document, null, 2)}\n` };
     }
     const local = await localDigest(path, context);
-    const base = await readBase(path, context, server);
+    const { url, space } = server;
+    const base = await readBase<Base>(path, { url, space }, context);
     const isOwn = local !== null && local !== base?.digest && local !== digest;
     if (isOwn && !("force" in input.flags)) {
       throw conflict(`Cannot overwrite ${path}: it holds changes that were never pushed`, {
@@ -70,7 +68,7 @@ export const pullCommand: CommandSpec = {
     }
     // An equal file may have comments and a layout of its own.
     if (local !== digest) await context.files.write(path, document);
-    await writeBase(path, context, { server, remote });
+    await writeBase(path, { url, space, etag, digest }, context);
     return { data: { ...data, file: path, document: null }, notes: [`Version ${version} is in ${path}`] };
   },
 };
@@ -89,10 +87,12 @@ export const pushCommand: CommandSpec = {
     const [path = ""] = input.args;
     const { document, locate } = await readValid(path, context);
     const server = await createApiClient(input, context);
-    const precondition =
+    const { url, space } = server;
+    const precondition = matching(
       "force" in input.flags
-        ? matching(await remoteConfiguration(server))
-        : matching(await readBase(path, context, server));
+        ? await remoteConfiguration(server)
+        : await readBase<Base>(path, { url, space }, context),
+    );
     const answer = await server
       .send<typeof configurationAnswers.ConfigurationSchema>(configurationPath(server), {
         method: "PUT",
@@ -103,8 +103,8 @@ export const pushCommand: CommandSpec = {
         throw located(error, locate);
       });
     const remote = configurationOf(answer);
-    await writeBase(path, context, { server, remote });
     const { version, digest, etag } = remote;
+    await writeBase(path, { url, space, etag, digest }, context);
     const isSame = precondition["if-match"] === etag;
     const note = isSame ? `No change: version ${version} is equal` : `Version ${version} is now in force`;
     return { data: { version, digest, etag, changed: !isSame }, notes: [note] };
@@ -152,8 +152,6 @@ interface Base {
   readonly space: string;
   readonly etag: string;
   readonly digest: string;
-  /** ISO 8601. */
-  readonly pulled_at: string;
 }
 
 export function configurationPath({ space }: SpaceClient): string {
@@ -183,26 +181,6 @@ export function configurationOf(
   const { etag } = answer;
   if (etag === null) throw unknownAnswer();
   return { document: attributes, etag, version: meta.version, digest: meta.digest };
-}
-
-async function readBase(
-  file: string,
-  { files }: CliContext,
-  { url, space }: SpaceClient,
-): Promise<Base | null> {
-  const base = (await files.read(`${file}.base.json`))?.document as Base | undefined;
-  return base?.url === url && base.space === space ? base : null;
-}
-
-async function writeBase(
-  file: string,
-  { files, clock }: CliContext,
-  { server, remote }: { readonly server: SpaceClient; readonly remote: RemoteConfiguration },
-): Promise<void> {
-  const { url, space } = server;
-  const { etag, digest } = remote;
-  const base: Base = { url, space, etag, digest, pulled_at: new Date(clock()).toISOString() };
-  await files.write(`${file}.base.json`, base);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { CommandSpec, FlagSpec } from "../frame/command.ts";
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import { exitCodeFlag } from "../frame/flags.ts";
 import { json, record, rows } from "../frame/output.ts";
+import { parsedJson } from "../frame/text.ts";
 import {
   configurationOf,
   configurationPath,
@@ -178,12 +179,8 @@ function property(text: string): [name: string, value: unknown] {
 }
 
 function scalar(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return ["string", "number", "boolean"].includes(typeof value) ? value : text;
-  } catch {
-    return text;
-  }
+  const value = parsedJson(text);
+  return ["string", "number", "boolean"].includes(typeof value) ? value : text;
 }
 
 const reconcileCommand: CommandSpec = {

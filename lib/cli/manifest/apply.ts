@@ -1,8 +1,6 @@
 /**
  * Carries out plans. What belongs to one project is written in batches of which all or nothing takes effect; a run that ends in
  * between is finished by the next one, which finds what exists by its annotations.
- *
- * @module
  */
 
 import { Batches, type Change, located } from "../elements/batches.ts";

@@ -1,17 +1,15 @@
 /**
  * Writes a project as a manifest. Ids stand beside the keys, so that a plan right after finds everything as it should be.
- *
- * @module
  */
 
-import { type Attribute, resources } from "../../authoring/table/mod.ts";
+import { resources } from "../../authoring/table/mod.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { namesOf } from "../elements/file.ts";
 import { mapTexts, written } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { types } from "./read.ts";
+import { attributesTable } from "./read.ts";
 import { annotationOf, keyAnnotation } from "./remote.ts";
 
 type Plain = Record<string, unknown>;
@@ -117,7 +115,7 @@ function plainAttributes(
   { attributes }: ResourceObject,
   names: ReadonlyMap<string, string>,
 ): Plain {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const table = attributesTable(kind);
   const { state, start_mode, end_mode } = attributes;
   const isOver = state === "on_demand" || state === "past";
   const isLeftOut = (name: string): boolean =>

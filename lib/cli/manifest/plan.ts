@@ -1,17 +1,15 @@
 /**
  * Compares what a manifest wants with what the server has. Lists of fields and annotations are compared entry by entry, so that a
  * manifest owns what it names and leaves the rest alone.
- *
- * @module
  */
 
-import { type Attribute, answerField, replaceIds, resources } from "../../authoring/table/mod.ts";
+import { answerField, replaceIds } from "../../authoring/table/mod.ts";
 import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
 import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
-import { type Manifest, types, type Wanted } from "./read.ts";
+import { attributesTable, type Manifest, type Wanted } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
 
 export interface Step {
@@ -136,7 +134,7 @@ class Planner {
 
   #newAttributes(wanted: Wanted): Readonly<Record<string, unknown>> {
     const { kind, pointer, attributes } = wanted;
-    const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+    const table = attributesTable(kind);
     const needed = Object.entries(table).filter(([, { required }]) => required === true);
     for (const [name] of needed)
       if (attributes[name] === undefined)
@@ -270,7 +268,7 @@ function joined(attributes: Step["attributes"], { annotations }: { readonly anno
 
 /** Once an element is published, what fans see of it is frozen; the right option is not. */
 function isFrozen(kind: Wanted["kind"], field: string, remote: ResourceObject): boolean {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const table = attributesTable(kind);
   const { write = "always" } = table[field.replace(/\..*$/s, "")] ?? {};
   if (field === `custom_fields.${answerField}`) return false;
   return write === "create" || (write === "draft" && isPublished(remote));
@@ -284,7 +282,7 @@ const answerUnits = ["correct_option", `custom_fields.${answerField}`];
 
 /** Splits attributes into the entries that a change may name. */
 function unitsOf(kind: Wanted["kind"], attributes: Wanted["attributes"]): Map<string, unknown> {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const table = attributesTable(kind);
   const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {
     const { join, default: otherwise = null } = table[name] ?? {};
     if (join === "byKey")
@@ -303,7 +301,7 @@ function patchOf(
   fields: readonly string[],
   remote: ResourceObject | null,
 ): Readonly<Record<string, unknown>> {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const table = attributesTable(kind);
   const changed = fields.some(field => answerUnits.includes(field)) ? [...fields, ...answerUnits] : fields;
   const isChanged = (name: string): boolean => changed.includes(name);
   const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {

@@ -1,8 +1,4 @@
-/**
- * Reads manifests: checks them against the table of resources, and lists the entities that they want.
- *
- * @module
- */
+/** Reads manifests: checks them against the table of resources, and lists the entities that they want. */
 
 import * as v from "valibot";
 import { type Attribute, resources } from "../../authoring/table/mod.ts";
@@ -20,15 +16,19 @@ import {
 } from "../elements/references.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, wrongUsage } from "../frame/errors.ts";
+import { parsedJson } from "../frame/text.ts";
 
-/** An entity as a manifest wants it. In its values a token stands for the id of another entity. */
-export interface Wanted {
+interface Entity {
   readonly kind: EntityKind;
   /** Its key behind those of the entities that it is in: `main/ep1/q1`. */
   readonly path: string;
   readonly formerPaths: readonly string[];
-  readonly parent: Wanted | null;
   readonly pointer: string;
+}
+
+/** An entity as a manifest wants it. In its values a token stands for the id of another entity. */
+export interface Wanted extends Entity {
+  readonly parent: Wanted | null;
   readonly id: string | null;
   /** The attributes that the manifest owns; null clears. */
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -53,13 +53,9 @@ export interface Manifest {
   readonly refusal: (faults: readonly Fault[]) => Error;
 }
 
-interface Node {
-  readonly kind: EntityKind;
+interface Node extends Entity {
   readonly key: string;
-  readonly path: string;
-  readonly formerPaths: readonly string[];
   readonly parent: Node | null;
-  readonly pointer: string;
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -297,6 +293,11 @@ class References {
 }
 
 export const types = { app: "apps", project: "projects", event: "events", element: "elements" } as const;
+
+export function attributesTable(kind: EntityKind): Readonly<Record<string, Attribute>> {
+  return resources[types[kind]].attributes;
+}
+
 type EntityKind = keyof typeof types;
 
 const keyText = v.pipe(
@@ -367,7 +368,7 @@ function attributeFaults(
   attributes: Record<string, unknown>,
   pointer: string,
 ): readonly Fault[] {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const table = attributesTable(kind);
   const attribute = Object.hasOwn(table, name) ? table[name] : undefined;
   if (attribute === undefined || attribute.write === "never") return [strange(kind, pointer)];
   const value = attributes[name];
@@ -393,11 +394,9 @@ function strange(kind: EntityKind, pointer: string): Fault {
 
 function settingsOf(text: string | null): unknown {
   if (text === null) return "There is no such file";
-  try {
-    const { settings }: Readonly<Record<string, Attribute>> = resources.projects.attributes;
-    const result = v.safeParse(settings?.schema ?? v.never(), JSON.parse(text));
-    return result.success ? result.output : `Its settings are wrong: ${issueDetail(result.issues[0])}`;
-  } catch {
-    return "It is no JSON";
-  }
+  const value = parsedJson(text);
+  if (value === undefined) return "It is no JSON";
+  const { settings } = attributesTable("project");
+  const result = v.safeParse(settings?.schema ?? v.never(), value);
+  return result.success ? result.output : `Its settings are wrong: ${issueDetail(result.issues[0])}`;
 }

@@ -6,7 +6,6 @@ import type {
   IssuedClientTokenSchema as IssuedClientTokenAnswer,
 } from "../../fans/identity/operators/schema.ts";
 import { createApiClient, organisationFlags } from "../api_client.ts";
-import { registerApp } from "../apps.ts";
 import { someOf } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
@@ -211,7 +210,8 @@ async function appAgain(
   }
   const specUrl = String(app.attributes.spec_url);
   try {
-    const added = await registerApp(api, { spaceId, specUrl, isDryRun });
+    const within = { kind: "space", id: spaceId } as const;
+    const added = await api.create("apps", { spec_url: specUrl }, within, { isDryRun });
     if (!isDryRun) done(`registered app ${added.id}`);
     return isDryRun ? { id: null, title: titleOf(added), specUrl } : { id: added.id, title: titleOf(added) };
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Commands about the settings of projects: they move between a server and files, and no edit of others is lost. */
 
+import { readBase, writeBase } from "../frame/base_file.ts";
 import type { ArgumentSpec, CliContext, CommandSpec, FlagSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, wrongUsage } from "../frame/errors.ts";
@@ -28,7 +29,6 @@ interface Remote extends SettingsDocument {
 interface Base {
   readonly project: string;
   readonly digest: string;
-  readonly pulled_at: string;
 }
 
 async function readRemote(api: ControlApi, projectId: string): Promise<Remote> {
@@ -132,9 +132,12 @@ const pushSettings: CommandSpec = {
     const target = { kind: "project", id: projectId } as const;
     await api.requireAllowed(target);
     const remote = await readRemote(api, projectId);
+    const noteBase = async (digest: string): Promise<void> => {
+      if (file !== "-") await writeBase(file, { project: projectId, digest }, context);
+    };
     const data = { project: projectId, keys: [], old_digest: remote.digest, new_digest: local.digest };
     if (local.digest === remote.digest) {
-      await writeBase(file, { project: projectId, digest: local.digest }, context);
+      await noteBase(local.digest);
       return { data: { ...data, backup: null }, notes: ["No change: the project has these settings"] };
     }
     const folder = flags["backup-dir"] ?? backupFolder(projectId);
@@ -153,7 +156,7 @@ const pushSettings: CommandSpec = {
       );
     context.done(`pushed the settings of project ${projectId}`);
     const { digest } = noted(pushed);
-    await writeBase(file, { project: projectId, digest }, context);
+    await noteBase(digest);
     const changed = differences(remote.settings, local.settings);
     const keys = [...new Set(changed.map(({ key }) => key).filter(key => key !== ""))];
     return {
@@ -180,7 +183,7 @@ interface Push {
 
 /** @throws {CliError} The project has other settings than when the file was pulled, or it never was. */
 async function requireBase({ file, projectId, local, remote, folder }: Push, context: CliContext) {
-  const base = await readBase(file, projectId, context);
+  const base = file === "-" ? null : await readBase<Base>(file, { project: projectId }, context);
   if (base?.digest === remote.digest) return;
   const diff = `grandstand projects settings diff ${projectId} --file ${file}`;
   if (base === null) {
@@ -260,21 +263,6 @@ async function localDigest(path: string, context: CliContext): Promise<string | 
     throw error;
   });
   return found?.digest ?? null;
-}
-
-async function readBase(file: string, projectId: string, { files }: CliContext): Promise<Base | null> {
-  if (file === "-") return null;
-  const base = (await files.read(`${file}.base.json`))?.document as Base | undefined;
-  return base?.project === projectId ? base : null;
-}
-
-async function writeBase(
-  file: string,
-  base: Omit<Base, "pulled_at">,
-  { files, clock }: CliContext,
-): Promise<void> {
-  if (file === "-") return;
-  await files.write(`${file}.base.json`, { ...base, pulled_at: new Date(clock()).toISOString() });
 }
 
 export const settingsCommands: readonly CommandSpec[] = [diffSettings, pullSettings, pushSettings];

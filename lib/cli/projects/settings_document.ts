@@ -1,9 +1,11 @@
 /** Settings of projects as documents: reading them from files, and how two of them differ. */
 
+import { jsonPointer } from "../../base/errors/mod.ts";
 import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, missingFile } from "../frame/errors.ts";
+import { isMap, parsedJson } from "../frame/text.ts";
 
 const settingsBytesMax = 4 * 1_048_576;
 /** Most bytes of a file, which may be indented. */
@@ -64,14 +66,10 @@ export async function requireSettings(
 
 /** Parses JSON quickly; undefined where it is none or repeats a name, whose position the reader of documents reports. */
 function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    // Outside of texts, every colon is that of a member.
-    const members = text.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1;
-    return membersOf(value) === members ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  // Outside of texts, every colon is that of a member.
+  const members = text.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1;
+  return membersOf(value) === members ? value : undefined;
 }
 
 function membersOf(value: unknown): number {
@@ -86,14 +84,14 @@ function faultsOf(value: unknown): readonly Fault[] {
   if (!Array.isArray(value)) return [["", 'Expected a list of {"key", "values"}']];
   const keys = new Map<string, number>();
   return value.flatMap((item: unknown, index): readonly Fault[] => {
-    if (!isRecord(item)) return [[`/${index}`, 'Expected {"key", "values"}']];
+    if (!isMap(item)) return [[`/${index}`, 'Expected {"key", "values"}']];
     const { key, values } = item as Partial<Setting>;
     const first = typeof key === "string" ? keys.get(key) : undefined;
     if (typeof key === "string" && first === undefined) keys.set(key, index);
     const faults: readonly (Fault | false)[] = [
       (typeof key !== "string" || key === "") && [`/${index}/key`, "Expected a text"],
       first !== undefined && [`/${index}/key`, `Expected another key than that of /${first}`],
-      !isRecord(values) && [`/${index}/values`, "Expected an object"],
+      !isMap(values) && [`/${index}/values`, "Expected an object"],
     ];
     return faults.filter(fault => fault !== false);
   });
@@ -125,18 +123,11 @@ function byKey(settings: readonly Setting[]): ReadonlyMap<string, Setting> {
 }
 
 function differencesAt(from: unknown, to: unknown, key: string, pointer: string): readonly Difference[] {
-  if (isRecord(from) && isRecord(to)) {
+  if (isMap(from) && isMap(to)) {
     const names = [...new Set([...Object.keys(from), ...Object.keys(to)])];
-    return names.flatMap(name => {
-      const next = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-      return differencesAt(from[name], to[name], key, next);
-    });
+    return names.flatMap(name => differencesAt(from[name], to[name], key, pointer + jsonPointer(name)));
   }
   if (from === undefined) return [{ op: "add", key, pointer, from: null, to }];
   if (to === undefined) return [{ op: "remove", key, pointer, from, to: null }];
   return canonicalJson(from) === canonicalJson(to) ? [] : [{ op: "change", key, pointer, from, to }];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

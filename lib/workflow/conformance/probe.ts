@@ -1,8 +1,4 @@
-/**
- * Talks to a backend as a frontend does, and keeps every answer.
- *
- * @module
- */
+/** Talks to a backend as a frontend does, and keeps every answer. */
 
 import { systemClock, systemRandom, uuid } from "../../auth/crypto/mod.ts";
 import { systemTimer } from "../../http/requests/body.ts";

@@ -1,8 +1,4 @@
-/**
- * The rules about answers: the view that replaces the one before it, and what failed.
- *
- * @module
- */
+/** The rules about answers: the view that replaces the one before it, and what failed. */
 
 import type { Stamp } from "./events.ts";
 import { dialogueLimits } from "./limits.ts";

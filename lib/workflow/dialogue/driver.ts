@@ -1,8 +1,4 @@
-/**
- * Runs a dialogue: does what the reducer asks for, and reports what happens to it.
- *
- * @module
- */
+/** Runs a dialogue: does what the reducer asks for, and reports what happens to it. */
 
 import * as v from "valibot";
 import { type DialogueEvent, EventSchema, type Stamp } from "./events.ts";

@@ -1,8 +1,4 @@
-/**
- * The events of a dialogue, as a driver gives them and a recording has them.
- *
- * @module
- */
+/** The events of a dialogue, as a driver gives them and a recording has them. */
 
 import * as v from "valibot";
 import { ContextSchema } from "./protocol.ts";

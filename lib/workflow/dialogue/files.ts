@@ -1,8 +1,4 @@
-/**
- * Files, images and colours in the protocol.
- *
- * @module
- */
+/** Files, images and colours in the protocol. */
 
 import { isLoopback } from "../../base/text/mod.ts";
 import { dialogueLimits } from "./limits.ts";

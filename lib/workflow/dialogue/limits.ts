@@ -1,8 +1,4 @@
-/**
- * The bounds of the protocol.
- *
- * @module
- */
+/** The bounds of the protocol. */
 
 /** Bounds of the workflow protocol, for backends and frontends alike. */
 export const dialogueLimits = {

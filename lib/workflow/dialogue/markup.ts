@@ -1,8 +1,4 @@
-/**
- * The markup of text blocks, and plain text.
- *
- * @module
- */
+/** The markup of text blocks, and plain text. */
 
 import { dialogueLimits } from "./limits.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Requests and answers of the workflow protocol, as a backend reads and writes them.
- *
- * @module
- */
+/** Requests and answers of the workflow protocol, as a backend reads and writes them. */
 
 import * as v from "valibot";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
@@ -55,6 +51,11 @@ const RequestSchema = v.object({
   payload: v.exactOptional(object),
 });
 
+export const inputTypes = ["text", "file", "image", "colour"] as const;
+export const severities = ["success", "info", "warning", "error"] as const;
+export const taskStates = ["running", "completed", "failed"] as const;
+export type InputType = (typeof inputTypes)[number];
+
 const label = v.exactOptional(text);
 
 const BlockSchema = v.variant("type", [
@@ -75,11 +76,11 @@ const BlockSchema = v.variant("type", [
     type: v.literal("alert"),
     text,
     title: v.exactOptional(text),
-    severity: v.exactOptional(v.picklist(["success", "info", "warning", "error"])),
+    severity: v.exactOptional(v.picklist(severities)),
   }),
   v.object({
     type: v.literal("input"),
-    input_type: v.picklist(["text", "file", "image", "colour"]),
+    input_type: v.picklist(inputTypes),
     label: v.pipe(text, v.minLength(1)),
     // Objects cannot have a field of this name.
     name: v.pipe(name, v.notValue("__proto__")),
@@ -96,7 +97,7 @@ const ActionSchema = v.object({
 const TaskSchema = v.pipe(
   v.object({
     id: name,
-    state: v.picklist(["running", "completed", "failed"]),
+    state: v.picklist(taskStates),
     progress: v.exactOptional(percent),
     pollIntervalMs: v.exactOptional(v.pipe(v.number(), v.minValue(1))),
     error: v.exactOptional(text),

@@ -1,15 +1,13 @@
 /**
  * The rules of a frontend as one pure function: (state, event) → (state, effects). It never waits, draws or sends: the driver does
  * what effects ask for, and gives time and chance with each event. A dialogue is therefore a function of its events.
- *
- * @module
  */
 
 import { answered } from "./answers.ts";
 import type { DialogueEvent, Stamp } from "./events.ts";
 import { fileBytes, isColour } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
-import type { DialogueContext } from "./protocol.ts";
+import type { DialogueContext, InputType } from "./protocol.ts";
 import {
   bodyOf,
   type DialogueEffect,
@@ -147,7 +145,7 @@ function input(state: DialogueState, name: string, value: string | null): Step {
 function valueFault(
   { blocks }: DialogueState,
   others: Readonly<Record<string, string>>,
-  type: "text" | "file" | "image" | "colour",
+  type: InputType,
   value: string,
 ): string | null {
   const { fileBytesMax, textCharactersMax } = dialogueLimits;

@@ -1,8 +1,4 @@
-/**
- * A dialogue as it is shown, and the steps that its rules are made of.
- *
- * @module
- */
+/** A dialogue as it is shown, and the steps that its rules are made of. */
 
 import { present } from "../../base/text/present.ts";
 import { dialogueLimits } from "./limits.ts";

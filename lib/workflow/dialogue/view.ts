@@ -1,14 +1,22 @@
 /**
  * Answers of a backend, as a frontend reads them: what can be shown is shown, and the rest is reported to developers.
- *
- * @module
  */
 
 import { jsonPointer } from "../../base/errors/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 import { plainText } from "./markup.ts";
-import { type Block, type DialogueAction, type DialogueTask, isObject, isShallow } from "./protocol.ts";
+import {
+  type Block,
+  type DialogueAction,
+  type DialogueTask,
+  type InputType,
+  inputTypes,
+  isObject,
+  isShallow,
+  severities,
+  taskStates,
+} from "./protocol.ts";
 
 const { nameCharactersMax, blocksMax, actionsMax, pollMs, pollMsMin, pollMsMax } = dialogueLimits;
 
@@ -124,7 +132,7 @@ class Reader {
   task(value: unknown): ShownTask | null {
     if (value === undefined || value === null) return null;
     const { id, state, error, pollIntervalMs: interval, progress } = isObject(value) ? value : {};
-    if (!isName(id) || !isState(state)) {
+    if (!isName(id) || !isOneOf(taskStates, state)) {
       this.report("/task", "It has no id, or a state that is none of running, completed and failed");
       return null;
     }
@@ -216,7 +224,7 @@ const readers: Readonly<Record<Block["type"], ReadBlock>> = {
       : undefined,
   input: (fields, reader, pointer) => {
     const { input_type: type, name } = fields;
-    if (!isInputType(type) || !isName(name) || name === "__proto__") return undefined;
+    if (!isOneOf(inputTypes, type) || !isName(name) || name === "__proto__") return undefined;
     const { label = "" } = reader.optional(fields, "label", pointer);
     const { value: given } = reader.optional(fields, "value", pointer);
     const hasValue = given !== undefined && isSuggestion(type, given);
@@ -236,28 +244,22 @@ function isBlockType(value: unknown): value is Block["type"] {
   return typeof value === "string" && Object.hasOwn(readers, value);
 }
 
-function isInputType(value: unknown): value is "text" | "file" | "image" | "colour" {
-  return value === "text" || value === "file" || value === "image" || value === "colour";
+function isOneOf<T extends string>(words: readonly T[], value: unknown): value is T {
+  return words.includes(value as T);
 }
 
 /** Files have no suggestion: an answer is too small for them. */
-function isSuggestion(type: "text" | "file" | "image" | "colour", value: string): boolean {
+function isSuggestion(type: InputType, value: string): boolean {
   if (type === "text") return value.length <= dialogueLimits.textCharactersMax;
   return type === "colour" && isColour(value) && value.length === 7;
-}
-
-function isState(value: unknown): value is DialogueTask["state"] {
-  return value === "running" || value === "completed" || value === "failed";
 }
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= nameCharactersMax;
 }
 
-type Severity = "success" | "info" | "warning" | "error";
-
-function severityOf(value: unknown, reader: Reader, pointer: string): Severity {
-  if (value === "success" || value === "info" || value === "warning" || value === "error") return value;
+function severityOf(value: unknown, reader: Reader, pointer: string): (typeof severities)[number] {
+  if (isOneOf(severities, value)) return value;
   if (value !== undefined && value !== null) reader.report(pointer, "It is unknown");
   return "info";
 }

@@ -1,8 +1,4 @@
-/**
- * Publishes the winners of a leaderboard as a message on screens, after the producer has seen them.
- *
- * @module
- */
+/** Publishes the winners of a leaderboard as a message on screens, after the producer has seen them. */
 
 import * as v from "valibot";
 import { type Block, escapeMarkup } from "../dialogue/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Options of the example backends.
- *
- * @module
- */
+/** Options of the example backends. */
 
 import type { WorkflowOptions } from "../mod.ts";
 

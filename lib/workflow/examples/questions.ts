@@ -1,8 +1,4 @@
-/**
- * The questions of a CSV file.
- *
- * @module
- */
+/** The questions of a CSV file. */
 
 import * as v from "valibot";
 import { parseCsvRow, RecordSplitter } from "../../base/text/mod.ts";

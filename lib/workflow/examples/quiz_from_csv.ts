@@ -5,8 +5,6 @@
  * question,option 1,option 2,option 3,correct
  * Who scored first?,Home,Away,Nobody,2
  * ```
- *
- * @module
  */
 
 import * as v from "valibot";
