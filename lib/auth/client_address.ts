@@ -156,7 +156,6 @@ export function areNetworks(texts: readonly string[]): boolean {
   return texts.every(text => parseNetwork(text) !== undefined);
 }
 
-/** Tests if the network holds the address. */
 export function isInNetwork(network: Network, address: IpAddress): boolean {
   return network.address.every((group, index) => {
     const bits = Math.min(16, Math.max(0, network.bits - index * 16));

@@ -96,7 +96,6 @@ export class LiveStreams {
     }
   }
 
-  /** Ends every stream and opens no more. */
   close(): void {
     this.#isClosed = true;
     for (const watcher of this.#watchers.values()) watcher.stop();
@@ -250,7 +249,6 @@ interface WatcherOptions {
   readonly intervalMs: () => number;
   /** Called between two reads; moves groups whose part now stands for another source. */
   readonly regroup: (watcher: SourceWatcher) => Promise<void>;
-  /** Called with the error of a failed read; the next one runs all the same. */
   readonly onFailed: (error: unknown) => void;
   /** Called when the watcher has stopped: no listener is left, or the first read failed. */
   readonly onOver: (watcher: SourceWatcher) => void;
@@ -288,7 +286,6 @@ class SourceWatcher {
     this.#holds -= 1;
   }
 
-  /** Renders the content of a source that has been read. */
   render(limit: number): Rendered {
     return this.#view?.render(limit) ?? { shown: "", data: "null" };
   }
@@ -402,7 +399,6 @@ function encodeEvent({ event, id, data, retryMs }: EventFields): Uint8Array {
 }
 
 class Listener {
-  /** Number of entries that it sees of each board. */
   readonly limit: number;
   /** Aborted when the server of its request begins to stop. */
   readonly stopping: AbortSignal | undefined;

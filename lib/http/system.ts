@@ -4,22 +4,7 @@
  * @module
  */
 
-import {
-  array,
-  boolean,
-  description,
-  exactOptional,
-  type InferOutput,
-  integer,
-  literal,
-  number,
-  object,
-  picklist,
-  pipe,
-  record,
-  string,
-  unknown,
-} from "valibot";
+import * as v from "valibot";
 import { AppError, type ErrorCode } from "../base/errors/mod.ts";
 import { type Metrics, metricsMediaType } from "../base/metrics/mod.ts";
 import { errorFacts } from "./errors/failure.ts";
@@ -36,33 +21,33 @@ interface SystemOptions {
   readonly metrics: Metrics | null;
 }
 
-const HealthSchema = named("Health", object({ status: literal("ok") }));
-const WarningSchema = object({
-  code: pipe(
-    picklist(["keys_are_evicted", "not_persistent", "no_worker"]),
-    description("What endangers the data of the store, or keeps accepted actions waiting"),
+const HealthSchema = named("Health", v.object({ status: v.literal("ok") }));
+const WarningSchema = v.object({
+  code: v.pipe(
+    v.picklist(["keys_are_evicted", "not_persistent", "no_worker"]),
+    v.description("What endangers the data of the store, or keeps accepted actions waiting"),
   ),
-  detail: pipe(string(), description("What the operator should do")),
+  detail: v.pipe(v.string(), v.description("What the operator should do")),
 });
 const ReadinessSchema = named(
   "Readiness",
-  object({
-    status: literal("ok"),
-    warnings: exactOptional(
-      pipe(array(WarningSchema), description("Absent where there is nothing to warn of")),
+  v.object({
+    status: v.literal("ok"),
+    warnings: v.exactOptional(
+      v.pipe(v.array(WarningSchema), v.description("Absent where there is nothing to warn of")),
     ),
   }),
 );
 
 /** Something that an operator should put right, while requests can be served. */
-export type ReadinessWarning = InferOutput<typeof WarningSchema>;
+export type ReadinessWarning = v.InferOutput<typeof WarningSchema>;
 const ProblemCodeSchema = named(
   "ProblemCode",
-  object({
-    code: pipe(string(), description("The code of the error")),
-    status: pipe(number(), integer(), description("The HTTP status that it is answered with")),
-    title: pipe(string(), description("A short summary, the same for every error of the code")),
-    retryable: pipe(boolean(), description("Says that the same request may succeed later")),
+  v.object({
+    code: v.pipe(v.string(), v.description("The code of the error")),
+    status: v.pipe(v.number(), v.integer(), v.description("The HTTP status that it is answered with")),
+    title: v.pipe(v.string(), v.description("A short summary, the same for every error of the code")),
+    retryable: v.pipe(v.boolean(), v.description("Says that the same request may succeed later")),
   }),
 );
 
@@ -126,7 +111,7 @@ function documentRoute(document: () => Promise<unknown>): AnyRoute {
     responses: {
       200: {
         description: "The document",
-        schema: named("OpenapiDocument", record(string(), unknown())),
+        schema: named("OpenapiDocument", v.record(v.string(), v.unknown())),
       },
     },
     cache: "public",
@@ -147,7 +132,7 @@ function problemRoute(): AnyRoute {
     description:
       "Returns the HTTP status and the title of an error code. The `type` of a problem leads here.",
     auth: open,
-    params: object({ code: pipe(string(), description("The `code` of an error body")) }),
+    params: v.object({ code: v.pipe(v.string(), v.description("The `code` of an error body")) }),
     responses: { 200: { description: "The meaning of the code", schema: ProblemCodeSchema } },
     errors: ["not_found"],
     cache: "public",

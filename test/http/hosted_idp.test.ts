@@ -3,7 +3,7 @@ import { afterEach, beforeEach, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { Users } from "../../lib/fans/identity/mod.ts";
 import { appProfileBytesMax, usernameCharactersMax } from "../../lib/fans/identity/providers/fields.ts";
-import { sessionStalenessMsMax } from "../../lib/fans/identity/sessions/session_guard.ts";
+import { sessionStalenessMsMax } from "../../lib/fans/identity/sessions/sessions.ts";
 import { forge, issuerKey } from "../support/issuer.ts";
 import {
   type Answer,

@@ -5,9 +5,9 @@ import { unverifiedClaim } from "../../lib/auth/tokens/mod.ts";
 import { Audit } from "../../lib/fans/identity/audit/audit.ts";
 import { type User, Users } from "../../lib/fans/identity/mod.ts";
 import type { SessionTokens } from "../../lib/fans/identity/sessions/session.ts";
-import { sessionStalenessMsMax } from "../../lib/fans/identity/sessions/session_guard.ts";
 import { SessionRecords } from "../../lib/fans/identity/sessions/session_records.ts";
 import type { OpenedSession } from "../../lib/fans/identity/sessions/sessions.ts";
+import { sessionStalenessMsMax } from "../../lib/fans/identity/sessions/sessions.ts";
 import { type Logger, silentLogger } from "../../lib/http/mod.ts";
 import {
   type Answer,

@@ -137,7 +137,7 @@ export const fans: readonly Mutant[] = [
   },
   {
     name: "a proof of the second of the cut-off counts",
-    file: "lib/fans/identity/sessions/session_guard.ts",
+    file: "lib/fans/identity/sessions/sessions.ts",
     text: "Math.floor(at / 1_000) + 1",
     replacement: "Math.floor(at / 1_000)",
     tests: sessions,

@@ -89,7 +89,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "tokens outlive their users",
-    file: "lib/fans/identity/sessions/session_guard.ts",
+    file: "lib/fans/identity/sessions/sessions.ts",
     text: "if (issuedAt >= notBefore) return;",
     replacement: "if (issuedAt >= notBefore || notBefore < Number.POSITIVE_INFINITY) return;",
   },

@@ -406,7 +406,6 @@ const writeIntervalMs = 60_000;
 const notedMax = 10_000;
 const concurrentWritesMax = 16;
 
-/** Notes and writes last uses. */
 export class ApiKeyUses {
   readonly #store: Store;
   /** Unix ms by key, still to be written. */

@@ -120,7 +120,6 @@ export function isApiKeyId(text: string): boolean {
   return keyShape.test(text);
 }
 
-/** Tests the shape of a secret and its checksum. */
 export function isApiSecret(text: string): boolean {
   return secretShape.test(text) && checksum(text.slice(0, -checksumChars)) === text.slice(-checksumChars);
 }

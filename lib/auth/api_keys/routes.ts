@@ -23,7 +23,6 @@ const graceSecondsMax = 2_592_000;
 
 interface ApiKeyControlContext {
   readonly apiKeys: ApiKeys;
-  /** Demands an API key that may manage API keys. */
   readonly keysWriter: Guard<ApiKeyPrincipal>;
 }
 

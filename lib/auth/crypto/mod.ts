@@ -9,14 +9,11 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 
-/** Encodings of bytes as text, and of several texts as one unambiguous byte string. */
-
 const base32Digits = "abcdefghijklmnopqrstuvwxyz234567";
 const encoder = new TextEncoder();
 /** Refuses malformed UTF-8 instead of replacing it, so that two inputs never decode to one text. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Encodes a text as UTF-8. */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
@@ -76,8 +73,6 @@ export function netstrings(parts: readonly string[]): Uint8Array {
   }
   return utf8(joined);
 }
-
-/** Clock and randomness, injected so that tests control them. */
 
 /** Returns the current time in Unix ms. */
 export type Clock = () => number;

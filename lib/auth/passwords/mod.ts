@@ -73,7 +73,6 @@ export function phcPrefix(cost: HashCost): string {
     : `$argon2id$v=19$m=${cost.memoryKib},t=${cost.passes},p=${cost.parallelism}`;
 }
 
-/** Formats a hash after the prefix of its algorithm and cost. */
 export function formatPhc(prefix: string, { salt, key }: Pick<ParsedHash, "salt" | "key">): string {
   return `${prefix}$${base64(salt)}$${base64(key)}`;
 }
@@ -276,7 +275,6 @@ export class HashGate {
     });
   }
 
-  /** Starts the hash that has waited longest. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

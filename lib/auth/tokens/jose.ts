@@ -82,7 +82,6 @@ export async function signCompact(pair: KeyPair, content: { typ: string; payload
     .sign(pair.privateKey);
 }
 
-/** Verifies that the key of this pair signed the token with its own algorithm. */
 export async function isSignedBy(pair: KeyPair, token: string): Promise<boolean> {
   const { compactVerify, errors } = jose ?? (await loadJose());
   try {

@@ -416,7 +416,6 @@ export interface KeyInfo {
   readonly goneAt: number | null;
 }
 
-/** Describes a key of the ring at `now`, in Unix ms. */
 function keyInfo(life: KeyLife, lives: readonly KeyLife[], now: number): KeyInfo {
   const { kid, algorithm, activeFrom } = life.key;
   const goneAt = life.goneAt === Number.POSITIVE_INFINITY ? null : life.goneAt;

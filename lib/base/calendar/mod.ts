@@ -54,7 +54,6 @@ export function parseIsoDateOrTime(text: unknown): number | null {
 
 /** The last Unix seconds that settings may name, in the year 5138, so that milliseconds are refused. */
 const instantSecondsMax = 100_000_000_000;
-/** What an instant of settings must be. */
 export const instantExpectation =
   "Expected Unix seconds such as 1767225600, not milliseconds, or a time with its zone such as 2026-01-01T00:00:00Z";
 
@@ -100,7 +99,6 @@ function isKnownToIntl(timeZone: string): boolean {
   }
 }
 
-/** Milliseconds of a day of 24 hours. */
 export const dayMs = 86_400_000;
 
 const formatsKeptMax = 600;
@@ -111,7 +109,6 @@ function dateOf(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
-/** Returns the date that holds a wall clock time. */
 function dateOfWall(wall: number): number {
   return Math.floor(wall / dayMs) * dayMs;
 }

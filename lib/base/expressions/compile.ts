@@ -28,7 +28,6 @@
  * @module
  */
 
-import { among, type Comparison, comparisons, every, never, some } from "./_closures.ts";
 import {
   type Application,
   Checker,
@@ -283,3 +282,196 @@ const broken: Leaf<unknown> = leaf({
   others: [],
   expected: String,
 });
+
+// A condition runs millions of times a second: no closure allocates, and what a constant decides is decided when compiling.
+
+/** Both have a value, of the same type and equal. Lists never are. */
+function areEqual<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b, constant } = two(terms);
+  if (constant !== undefined) return scope => a(scope) === constant;
+  return scope => isSameValue(a(scope), b(scope));
+}
+
+function unequal<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b, constant } = two(terms);
+  if (constant !== undefined) return scope => a(scope) !== constant;
+  return scope => !isSameValue(a(scope), b(scope));
+}
+
+function greater<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b, constant } = two(terms);
+  if (typeof constant !== "number") return scope => order(a(scope), b(scope)) > 0;
+  return scope => {
+    const value = a(scope);
+    return typeof value === "number" && value > constant;
+  };
+}
+
+function atLeast<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b, constant } = two(terms);
+  if (typeof constant !== "number") return scope => order(a(scope), b(scope)) >= 0;
+  return scope => {
+    const value = a(scope);
+    return typeof value === "number" && value >= constant;
+  };
+}
+
+function less<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b, constant } = two(terms);
+  if (typeof constant !== "number") return scope => order(a(scope), b(scope)) < 0;
+  return scope => {
+    const value = a(scope);
+    return typeof value === "number" && value < constant;
+  };
+}
+
+function atMost<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b, constant } = two(terms);
+  if (typeof constant !== "number") return scope => order(a(scope), b(scope)) <= 0;
+  return scope => {
+    const value = a(scope);
+    return typeof value === "number" && value <= constant;
+  };
+}
+
+function between<S>([value, low, high]: readonly Term<S>[]): Condition<S> {
+  const [read, from, to] = [readOf(value), readOf(low), readOf(high)];
+  return scope => {
+    const number = read(scope);
+    if (typeof number !== "number") return false;
+    const least = from(scope);
+    const most = to(scope);
+    return typeof least === "number" && typeof most === "number" && number >= least && number <= most;
+  };
+}
+
+function contains<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b } = two(terms);
+  return scope => {
+    const whole = a(scope);
+    const part = b(scope);
+    if (typeof part !== "string") return false;
+    return typeof whole === "string" ? whole.includes(part) : isList(whole) && whole.includes(part);
+  };
+}
+
+function startsWith<S>(terms: readonly Term<S>[]): Condition<S> {
+  const { a, b } = two(terms);
+  return scope => {
+    const whole = a(scope);
+    const start = b(scope);
+    return typeof whole === "string" && typeof start === "string" && whole.startsWith(start);
+  };
+}
+
+function among<S>(read: Operand<S>, constants: ReadonlySet<Value>): Condition<S> {
+  return scope => constants.has(read(scope));
+}
+
+/** Returns every condition holds; later ones are not asked once one does not. */
+function every<S>(parts: readonly Condition<S>[]): Condition<S> {
+  const [a = never, b = never, c = never] = parts;
+  if (parts.length === 1) return a;
+  if (parts.length === 2) return scope => a(scope) && b(scope);
+  if (parts.length === 3) return scope => a(scope) && b(scope) && c(scope);
+  return scope => {
+    for (const part of parts) if (!part(scope)) return false;
+    return true;
+  };
+}
+
+function some<S>(parts: readonly Condition<S>[]): Condition<S> {
+  const [a = never, b = never, c = never] = parts;
+  if (parts.length === 1) return a;
+  if (parts.length === 2) return scope => a(scope) || b(scope);
+  if (parts.length === 3) return scope => a(scope) || b(scope) || c(scope);
+  return scope => {
+    for (const part of parts) if (part(scope)) return true;
+    return false;
+  };
+}
+
+function never(): boolean {
+  return false;
+}
+
+function two<S>([a, b]: readonly Term<S>[]): {
+  a: Operand<S>;
+  b: Operand<S>;
+  constant: Constant | undefined;
+} {
+  return { a: readOf(a), b: readOf(b), constant: b?.constant };
+}
+
+function readOf<S>(term: Term<S> | undefined): Operand<S> {
+  return term === undefined ? () => undefined : term.read;
+}
+
+function isSameValue(a: Value, b: Value): boolean {
+  return a === b && a !== undefined && typeof a !== "object";
+}
+
+/** Negative, zero or positive as a is below, equal to or above b; NaN, for which every comparison is false, otherwise. */
+function order(a: Value, b: Value): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === "string" && typeof b === "string") return a < b ? -1 : a > b ? 1 : 0;
+  return Number.NaN;
+}
+
+function isList(value: Value): value is readonly string[] {
+  return typeof value === "object";
+}
+
+interface Comparison {
+  /** The types that each operand may have. */
+  readonly accepts: readonly (readonly ValueType[])[];
+  /** True if values of different types never compare. */
+  readonly isTyped: boolean;
+  /** The operator that says the same of the swapped operands, where there is one. */
+  readonly swapped?: string;
+  /** The condition on operands in their order. */
+  readonly closure: <S>(terms: readonly Term<S>[]) => Condition<S>;
+  /** Expected first operand, in words about the others. */
+  readonly expected: (others: readonly string[]) => string;
+}
+
+const scalars: readonly ValueType[] = ["string", "number", "boolean"];
+const ordered: readonly ValueType[] = ["string", "number"];
+const alike = { accepts: [scalars, scalars], isTyped: true };
+const inOrder = { accepts: [ordered, ordered], isTyped: true };
+
+export const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
+  ["eq", { ...alike, swapped: "eq", closure: areEqual, expected: ([b]) => `equal to ${b}` }],
+  ["ne", { ...alike, swapped: "ne", closure: unequal, expected: ([b]) => `not equal to ${b}` }],
+  ["gt", { ...inOrder, swapped: "lt", closure: greater, expected: ([b]) => `greater than ${b}` }],
+  ["gte", { ...inOrder, swapped: "lte", closure: atLeast, expected: ([b]) => `at least ${b}` }],
+  ["lt", { ...inOrder, swapped: "gt", closure: less, expected: ([b]) => `less than ${b}` }],
+  ["lte", { ...inOrder, swapped: "gte", closure: atMost, expected: ([b]) => `at most ${b}` }],
+  [
+    "between",
+    {
+      accepts: [["number"], ["number"], ["number"]],
+      isTyped: false,
+      closure: between,
+      expected: ([low, high]) => `from ${low} to ${high}`,
+    },
+  ],
+  [
+    "contains",
+    {
+      accepts: [["string", "list"], ["string"]],
+      isTyped: false,
+      closure: contains,
+      expected: ([part]) => `containing ${part}`,
+    },
+  ],
+  [
+    "startsWith",
+    {
+      accepts: [["string"], ["string"]],
+      isTyped: false,
+      closure: startsWith,
+      expected: ([start]) => `starting with ${start}`,
+    },
+  ],
+]);

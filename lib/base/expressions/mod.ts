@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
-import { comparisons } from "./_closures.ts";
 import { type AggregateKind, arithmetic } from "./_terms.ts";
+import { comparisons } from "./compile.ts";
 
 export type {
   AggregateKind,

@@ -163,7 +163,6 @@ export class CircuitBreaker {
   }
 }
 
-/** Creates the error for a service that cannot be reached or fails. */
 export function providerUnavailable(cause: unknown): AppError {
   return new AppError("provider_unavailable", "Cannot ask the identity provider now: try again later", {
     cause,

@@ -10,9 +10,8 @@ import type { Codes } from "./codes/codes.ts";
 import type { AttemptLimiter } from "./limits/limits.ts";
 import type { AccountMerge, AccountMerges } from "./merges.ts";
 import type { IdleUsers, OnRemove, Removals } from "./removal/removals.ts";
-import type { SessionGuard } from "./sessions/session_guard.ts";
 import type { SessionRecords } from "./sessions/session_records.ts";
-import type { Sessions } from "./sessions/sessions.ts";
+import type { SessionGuard, Sessions } from "./sessions/sessions.ts";
 import type { SocialVerifiers } from "./social/social_verifiers.ts";
 import type { Users } from "./users.ts";
 

@@ -30,9 +30,8 @@ import type { AttemptLimits } from "./limits/limits.ts";
 import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
 import { IdleUsers, type IdleUsersOptions, Removals, type RemovalsOptions } from "./removal/removals.ts";
-import { SessionGuard } from "./sessions/session_guard.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
-import { Sessions } from "./sessions/sessions.ts";
+import { SessionGuard, Sessions } from "./sessions/sessions.ts";
 import { SocialVerifiers } from "./social/social_verifiers.ts";
 import type { Users } from "./users.ts";
 

@@ -36,7 +36,6 @@ export interface KeyClaim extends UserIds {
 
 export const claimRead = { type: "record", key: "user" } as const;
 
-/** Names the partition of a key. */
 export function keyPartition(projectId: string, key: LookupKey, externalIds: ExternalIds): Partition {
   const tenant = { project: projectId };
   switch (key.kind) {
@@ -82,7 +81,6 @@ export class ExternalIds {
     this.#sealingKey = deriveKey(secret, "external_id_seal");
   }
 
-  /** Returns the digest by which a project finds an external id. */
   digest(projectId: string, externalId: string): string {
     return keyedTag(this.#digestKey, [projectId, externalId]);
   }
@@ -131,7 +129,6 @@ export function emailTag(key: Uint8Array, email: string): string {
   return bytesToHex(hmac(sha256, key, new TextEncoder().encode(normaliseEmail(email))));
 }
 
-/** Makes the lookup key of an address in any spelling. */
 export function emailKey(email: string): ClaimedKey {
   return { kind: "email", email: normaliseEmail(email) };
 }

@@ -19,7 +19,6 @@ export { operatorRoutes } from "./operators/routes.ts";
 export type { IdleUsers } from "./removal/removals.ts";
 export { identityRoutes } from "./routes.ts";
 export type { Session } from "./sessions/session.ts";
-export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
-export type { Sessions } from "./sessions/sessions.ts";
+export type { SessionClaim, SessionGuard, Sessions } from "./sessions/sessions.ts";
 export { IdentitySettingsSchema } from "./settings.ts";
 export { createPublicProfiles, type User, Users } from "./users.ts";

@@ -175,7 +175,10 @@ export interface OperationTypes<T extends Operation, Q, B> {
 type InputOf<T> = T extends Operation<infer I> ? I : never;
 type QueryOf<E extends v.ObjectEntries> = Selector & v.InferOutput<v.ObjectSchema<E, undefined>>;
 
-/** Builds a route from its operations. Their input is the query of a GET or DELETE, and else the body. */
+/**
+ * Builds a route from its operations. Their input is the query of a GET or DELETE, and else the body. The route runs the operation
+ * that a request selects, and records its outcome.
+ */
 export function operationRoute<
   const O extends string,
   const M extends RouteMethod,
@@ -202,8 +205,27 @@ export function operationRoute<
       ),
     ),
   );
-  const run = (subject: "body" | "parameters", input: Selector, call: CallFacts): Promise<Reply> =>
-    runOperation(context, { byName, event, subject }, { input, call });
+  async function run(subject: "body" | "parameters", input: Selector, facts: CallFacts): Promise<Reply> {
+    const { projectId, strategy, provider } = input;
+    const project = await context.directory.project(projectId);
+    if (project === null) throw unknownProject(subject);
+    const found = byName.get(`${strategy}/${provider}`);
+    if (found === undefined || !isProviderEnabled(project, provider)) {
+      throw new AppError(
+        "unsupported_provider",
+        "Cannot serve the request as the project does not offer this strategy and provider for it",
+      );
+    }
+    // Malformed input is no attempt, and leaves no trace.
+    const valid = validate(found.schema, input, subject);
+    const { request, info, requestId } = facts;
+    const call = { request, info, requestId };
+    // The record of a user without credentials has its sign-up and logins, and there are a great many of them.
+    // A deleted user has none any more.
+    const isProjectOnly = strategy === "simplified" || event === "delete";
+    const attempt = { projectId, event, provider, call, isLookup: found.isLookup, isProjectOnly };
+    return await recordAttempt(context, attempt, note => found.run(valid, { ...call, project, note }));
+  }
   const common = {
     method,
     path,
@@ -227,17 +249,11 @@ export function operationRoute<
         body: {
           schema: SelectorSchema,
           described: bodyOf(operations, schemas.body),
-          ...sample(example),
+          ...(example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> }),
         },
         handle: async call => (await run("body", call.body as Selector, call)) as never,
       });
   return made as never;
-}
-
-function sample(example: OperationRoute["example"]): {
-  readonly example?: v.InferInput<typeof SelectorSchema>;
-} {
-  return example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> };
 }
 
 function bodyOf(operations: readonly Operation[], name = "IdentityRequest"): v.GenericSchema {
@@ -266,49 +282,6 @@ function oneOf(discriminator: "provider" | "result", schemas: readonly v.Generic
   return first !== undefined && others.length === 0
     ? first
     : v.variant(discriminator, schemas as v.VariantOptions<typeof discriminator>);
-}
-
-interface OperationTable {
-  readonly byName: ReadonlyMap<string, Operation>;
-  readonly event: string;
-  readonly subject: "body" | "parameters";
-}
-
-/**
- * Runs the operation that a request selects, and records its outcome.
- *
- * @throws {AppError} `validation_failed` for an unknown project or an input that the provider refuses;
- * `unsupported_provider` if the pair does not exist here or the project does not offer it; `provider_unavailable` if a setting of
- * the project that the operation needs is invalid.
- */
-async function runOperation(
-  context: IdentityContext,
-  { byName, event, subject }: OperationTable,
-  { input, call: { request, info, requestId } }: { readonly input: Selector; readonly call: CallFacts },
-): Promise<Reply> {
-  const project = await context.directory.project(input.projectId);
-  if (project === null) throw unknownProject(subject);
-  const found = byName.get(`${input.strategy}/${input.provider}`);
-  if (found === undefined || !isProviderEnabled(project, input.provider)) {
-    throw new AppError(
-      "unsupported_provider",
-      "Cannot serve the request as the project does not offer this strategy and provider for it",
-    );
-  }
-  // Malformed input is no attempt, and leaves no trace.
-  const valid = validate(found.schema, input, subject);
-  const call = { request, info, requestId };
-  const attempt = {
-    projectId: input.projectId,
-    event,
-    provider: input.provider,
-    call,
-    isLookup: found.isLookup,
-    // The record of a user without credentials has its sign-up and logins, and there are a great many of them.
-    // A deleted user has none any more.
-    isProjectOnly: input.strategy === "simplified" || event === "delete",
-  };
-  return await recordAttempt(context, attempt, note => found.run(valid, { ...call, project, note }));
 }
 
 function unknownProject(subject: "body" | "parameters"): AppError {
@@ -437,5 +410,4 @@ export const SessionAnswer = named(
   "SessionAnswer",
   answerOf(v.strictObject({ ...recordEntries, ...tokenEntries })),
 );
-/** The answer without data. */
 export const EmptyAnswer = named("EmptyAnswer", answerOf(v.strictObject({})));

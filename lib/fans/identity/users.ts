@@ -303,6 +303,11 @@ export function withLogin(user: User, deviceId: string, now: number): User {
   };
 }
 
+/** Tests if the user logged in on the device before. */
+export function hasDevice({ devices }: User, deviceId: string): boolean {
+  return devices.some(device => device.deviceId === deviceId);
+}
+
 /** Tests if the user is still anonymous: not registered, not merged into an account and not being removed. */
 export function isAnonymous(user: User): boolean {
   return user.provider === "anonymous" && !isWithdrawn(user);

@@ -118,7 +118,7 @@ function encodeCaller(caller: SpaceCaller): Record<string, unknown> {
   const { kind, organisationId: orgId, spaceId } = caller;
   if (caller.kind === "service") return { kind, orgId, spaceId, scope: caller.permissions };
   const { projectId, sessionId, scope = userScopes } = caller;
-  return { kind, orgId, spaceId, projectId, scope, ...(sessionId === undefined ? {} : { sid: sessionId }) };
+  return { kind, orgId, spaceId, projectId, scope, sid: sessionId };
 }
 
 function decodeCaller({ sub, iat, kind, orgId, spaceId, projectId, sid, scope }: Claims): SpaceCaller {

@@ -307,7 +307,6 @@ export interface Exchange {
   readonly info: ClientInfo;
   readonly requestId: string;
   readonly target: Target;
-  /** The parameters, once they have been checked. */
   parsed: ParsedParameters | null;
   /** Header fields of every answer to the request, errors too; replaced, never changed in place. */
   extra: Readonly<Record<string, string>> | null;

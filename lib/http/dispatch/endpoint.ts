@@ -78,7 +78,6 @@ export function familyFinder(
   };
 }
 
-/** Returns the members of an object schema, or null for another schema. */
 function entriesOf(schema: GenericSchema): Readonly<Record<string, unknown>> | null {
   const entries = "entries" in schema ? schema.entries : null;
   return typeof entries === "object" && entries !== null ? { ...entries } : null;

@@ -17,7 +17,6 @@ interface FailureContext {
   readonly family: ErrorFamily;
   /** Undefined: the request has no route. */
   readonly operation: string | undefined;
-  /** Authentication scheme of `WWW-Authenticate`. */
   readonly challenge: "Bearer" | "ApiKey";
   readonly scopes: readonly string[];
   readonly requestId: string;
@@ -95,7 +94,6 @@ function challengeOf(code: AppError["code"], { challenge, scopes }: FailureConte
   return `${scheme} realm="api"`;
 }
 
-/** Describes an error and its causes for the log. */
 export function causesOf(error: unknown): string {
   const causes: string[] = [];
   for (let cause = error; cause !== undefined && causes.length < causesMax; ) {
@@ -266,7 +264,7 @@ function problemBody(failure: ErrorReport): unknown {
     code: failure.code,
     message: failure.message,
     requestId: failure.requestId,
-    ...(failure.fields === undefined ? {} : { errors: failure.fields }),
+    errors: failure.fields,
   };
 }
 
@@ -322,8 +320,8 @@ function identityBody(failure: ErrorReport): unknown {
       code: failure.code,
       retryable: failure.retryable,
       action: actions[failure.code] ?? (failure.retryable ? "retry" : "none"),
-      ...(failure.retryAfter === undefined ? {} : { retryAfter: failure.retryAfter }),
-      ...(failure.fields === undefined ? {} : { fields: failure.fields }),
+      retryAfter: failure.retryAfter,
+      fields: failure.fields,
     },
   };
 }
@@ -385,13 +383,13 @@ function jsonApiBody(failure: ErrorReport): unknown {
     fields === undefined || fields.length === 0
       ? [error(failure, failure.message, header === undefined ? undefined : { header })]
       : fields.map(field => fieldError(failure, field));
-  return details === undefined ? { errors } : { errors, meta: details };
+  return { errors, meta: details };
 }
 
 function fieldError(failure: ErrorReport, { pointer, detail, reason }: FieldError): unknown {
   // An empty pointer is the body as a whole.
   const source = pointer === "" || pointer.startsWith("/") ? { pointer } : { parameter: pointer };
-  return { ...error(failure, detail, source), ...(reason === undefined ? {} : { meta: { reason } }) };
+  return { ...error(failure, detail, source), meta: reason === undefined ? undefined : { reason } };
 }
 
 function error(
@@ -399,8 +397,7 @@ function error(
   detail: string,
   source: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, unknown>> {
-  const facts = { id: requestId, status: String(status), code, title, detail };
-  return source === undefined ? facts : { ...facts, source };
+  return { id: requestId, status: String(status), code, title, detail, source };
 }
 
 export const families: Readonly<Record<Family, ErrorFamily>> = {

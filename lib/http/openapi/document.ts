@@ -72,7 +72,7 @@ function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
     tags: [endpoint.area],
     operationId: route.operation,
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
+    description: route.description,
     security: securityOf(endpoint),
     parameters: [
       ...parameters(route.params, "path", book),
@@ -81,7 +81,7 @@ function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
       ...query.map(each => ({ ...each, in: "query", required: false, schema: { type: "string" } })),
       ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
     ],
-    ...(body === null ? {} : { requestBody: requestBody(endpoint, book) }),
+    requestBody: body === null ? undefined : requestBody(endpoint, book),
     responses: { ...successes(endpoint, book), ...failures(endpoint) },
   };
 }
@@ -101,7 +101,7 @@ function parameters(schema: GenericSchema | undefined, place: "path" | "query", 
     name,
     in: place,
     required: place === "path" || demanded.includes(name),
-    ...(description === undefined ? {} : { description }),
+    description,
     schema: typed(described),
   }));
 }
@@ -121,7 +121,7 @@ function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
     ? { type: "string", format: "binary", description: getDescription(described) }
     : book.refer(described, componentName(route.operation, "body"), "input");
   const example = route.body?.example;
-  const media = { schema, ...(example === undefined ? {} : { example }) };
+  const media = { schema, example };
   return {
     description: `At most ${body.bytesMax.toLocaleString("en")} bytes`,
     required: !body.optional,
@@ -149,7 +149,7 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
       const reference = book.refer(schema, componentName(route.operation, `answer${status}`), "output");
       const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
       const content = { [family.successMediaType]: { schema: reference }, ...events };
-      return [status, { description, headers, content, ...(mayBeEmpty ? { "x-may-be-empty": true } : {}) }];
+      return [status, { description, headers, content, "x-may-be-empty": mayBeEmpty }];
     },
   );
   return Object.fromEntries(entries);

@@ -231,11 +231,7 @@ export function claimLease(
 }
 
 function parseLease(stored: Stored | null): LeaseState | null {
-  if (stored === null) return null;
-  if (!stored.value.startsWith("{")) {
-    return { holder: stored.value, until: Number.POSITIVE_INFINITY, token: 0 };
-  }
-  return { token: 0, ...(JSON.parse(stored.value) as Omit<LeaseState, "token"> & Partial<LeaseState>) };
+  return stored === null ? null : (JSON.parse(stored.value) as LeaseState);
 }
 
 function leaseWrite(key: string, lease: LeaseState): Write {

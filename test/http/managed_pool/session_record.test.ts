@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { sessionStalenessMsMax } from "../../../lib/fans/identity/sessions/session_guard.ts";
+import { sessionStalenessMsMax } from "../../../lib/fans/identity/sessions/sessions.ts";
 import { type Answer, ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { assertProblem } from "../_problem.ts";

@@ -33,7 +33,6 @@ const userAgentTagCharacters = 12;
 const waitingMax = 10_000;
 const batchMax = 500;
 const attemptsMax = 3;
-/** Time in ms within which a refusal like one before is not recorded. */
 const refusalQuietMs = 60_000;
 const refusalsMax = 10_000;
 
@@ -217,7 +216,6 @@ export const auditLogs = 16;
 export const projectEntriesMax = 4_096;
 /** Most entries of a user's trail; the oldest are dropped. */
 export const userEntriesMax = 50;
-/** Default number of entries of a page. */
 export const auditPageDefault = 50;
 export const auditPageMax = 100;
 
@@ -371,7 +369,6 @@ async function extendUserTrail(
   });
 }
 
-/** Reads a page of the trail of a user, newest first. */
 async function readUserTrail(
   store: Store,
   projectId: string,

@@ -91,7 +91,6 @@ export function createCodes(options: CodesOptions) {
       if (!ok || hash === null) return false;
       return await decide(store, partition, { reads, apply: state => consume(state, hash) });
     },
-    /** Revokes the codes of the address: those of one purpose, or all. */
     async revoke(projectId: string, email: string, purpose?: CodePurpose): Promise<void> {
       const writes = [{ type: "delete", shape: "record", key: codeName }] as const;
       await Promise.all(

@@ -92,17 +92,17 @@ export class StoredAttemptLimiter implements AttemptLimiter {
   }
 
   async clear(facts: AttemptFacts, scope: "pair" | "account" = "pair"): Promise<void> {
-    const { login, knownDeviceLogin } = this.#policies;
     const isCleared = ({ by, rules }: AttemptCount): boolean =>
       rules.length > 0 &&
       (by === "pair" ||
         (by === "device" && facts.deviceId !== undefined) ||
         (by === "account" && scope === by));
-    const resetsOf = (action: LimitedAction, policy: AttemptPolicy | "off"): Promise<void>[] =>
-      (policy === "off" ? [] : policy.counts.filter(isCleared)).map(({ by, rules }) =>
+    const resets = (["login", "knownDeviceLogin"] as const).flatMap(action => {
+      const policy = this.#policies[action];
+      return (policy === "off" ? [] : policy.counts.filter(isCleared)).map(({ by, rules }) =>
         this.#limiter.reset(this.#subjectOf(action, by, facts), rules),
       );
-    const resets = [...resetsOf("login", login), ...resetsOf("knownDeviceLogin", knownDeviceLogin)];
+    });
     for (const result of await Promise.allSettled(resets)) {
       if (result.status === "rejected") {
         this.#logger.log("error", "abuse_limiter_failed", {
@@ -320,7 +320,6 @@ const fixedPolicies = {
   },
 } satisfies Partial<Record<LimitedAction, AttemptPolicy>>;
 
-/** The default policies. */
 export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = attemptPoliciesOf(
   resolveRateLimits(),
 );

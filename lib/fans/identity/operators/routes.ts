@@ -13,6 +13,7 @@ import { type AuditEntry, type AuditPage, recordAttempt } from "../audit/audit.t
 import type { ClientToken } from "../client_tokens.ts";
 import type { IdentityContext } from "../context.ts";
 import { emailKey } from "../lookup_keys.ts";
+import { EmptyAnswer } from "../operations.ts";
 import type { Session } from "../sessions/session.ts";
 import type { User } from "../users.ts";
 import {
@@ -22,7 +23,6 @@ import {
   ClientTokenParams,
   ClientTokenSchema,
   ClientTokensSchema,
-  DoneSchema,
   EmailQuerySchema,
   FoundUsersSchema,
   IssuedClientTokenSchema,
@@ -130,7 +130,7 @@ function sessionRoutes(context: OperatorContext) {
       description: "Ends a live session of a user. A session that is over is not found.",
       auth: usersWriter,
       params: SessionParams,
-      responses: { 200: { description: "The session is over", schema: DoneSchema } },
+      responses: { 200: { description: "The session is over", schema: EmptyAnswer } },
       errors: ["not_found"],
       handle: async call => {
         const { projectId, userId, sessionId } = call.params;
@@ -184,7 +184,7 @@ function banRoutes(context: OperatorContext) {
       operation: "unbanUser",
       summary: "Lift the ban of a user",
       description: "Lifts the ban of a user, if there is one.",
-      responses: { 200: { description: "The user is not banned", schema: DoneSchema } },
+      responses: { 200: { description: "The user is not banned", schema: EmptyAnswer } },
       handle: call =>
         onUser(context, call, "operatorUnban", async ({ userId }) => {
           const lifted = await users.update(call.params.projectId, userId, ({ ban: _, ...user }) => user);
@@ -224,7 +224,7 @@ function userRoutes(context: OperatorContext) {
       auth: usersWriter,
       params: UserParams,
       query: UnlockQuerySchema,
-      responses: { 200: { description: "Logins are accepted again", schema: DoneSchema } },
+      responses: { 200: { description: "Logins are accepted again", schema: EmptyAnswer } },
       errors: ["not_found"],
       handle: call =>
         onUser(context, call, "operatorUnlock", async ({ userId, account }) => {
@@ -243,7 +243,7 @@ function userRoutes(context: OperatorContext) {
         "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
       auth: usersRemover,
       params: UserParams,
-      responses: { 200: { description: "The user is deleted", schema: DoneSchema } },
+      responses: { 200: { description: "The user is deleted", schema: EmptyAnswer } },
       errors: ["not_found"],
       handle: call =>
         onAnyUser(context, call, "operatorDelete", async () => {
@@ -291,15 +291,11 @@ function sessionJson(session: Session) {
 }
 
 interface OperatorContext extends IdentityContext {
-  /** Demands an API key that may read users. */
   readonly usersReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may change users. */
   readonly usersWriter: Guard<ApiKeyPrincipal>;
   /** Demands an API key that may do so, or an admin of the organisation: users without a sign-up are of no project. */
   readonly usersRemover: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may read settings. */
   readonly configReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may change settings. */
   readonly configWriter: Guard<ApiKeyPrincipal>;
 }
 
@@ -379,7 +375,6 @@ export function unknownUser(): AppError {
   return new AppError("not_found", "Cannot serve the request as the project has no such user");
 }
 
-/** Converts Unix ms to whole seconds. */
 export function seconds(ms: number): number {
   return Math.floor(ms / 1_000);
 }

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { parseAddress } from "../../../auth/client_address.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/audit.ts";
-import { answerOf, EmptyAnswer, UuidSchema } from "../operations.ts";
+import { answerOf, UuidSchema } from "../operations.ts";
 import { EmailSchema } from "../providers/fields.ts";
 
 const banReasonCharactersMax = 500;
@@ -79,9 +79,6 @@ export const UnlockQuerySchema = v.object({
     ),
   ),
 });
-
-/** The answer without content. */
-export const DoneSchema = EmptyAnswer;
 
 export const BanSchema = named(
   "UserBan",
@@ -178,7 +175,6 @@ const clientTokenEntries = {
 const ClientTokenItem = named("ClientToken", v.object(clientTokenEntries));
 
 export const ClientTokenSchema = named("ClientTokenAnswer", answerOf(ClientTokenItem));
-/** The answer with the client tokens of a project. */
 export const ClientTokensSchema = named(
   "ClientTokens",
   answerOf(v.object({ clientTokens: v.array(ClientTokenItem) })),

@@ -23,6 +23,7 @@ import {
 } from "../operations.ts";
 import {
   accountBanned,
+  hasDevice,
   isAnonymous,
   isBanned,
   isWithdrawn,
@@ -316,7 +317,10 @@ export async function findAnonymousUser(
   assertSignaturePresent(project, pair, at);
   const found = await users.findByKey(project.id, { kind: "external", externalId });
   const isTheirs =
-    found !== null && hasDevice(found, deviceId) && isSignedFor(found, pair, { records, project, deviceId });
+    found !== null &&
+    isAnonymous(found) &&
+    hasDevice(found, deviceId) &&
+    isSignedFor(found, pair, { records, project, deviceId });
   if (!isTheirs) {
     await limiter.attempt("noLoginLookup", { projectId: project.id, address: info.address });
     throw rejected();
@@ -332,10 +336,6 @@ function noteActivity(
   { userId }: User,
 ): void {
   background.run("note_seen", call.info, () => idleUsers.noteActivity(call.project.id, userId));
-}
-
-function hasDevice(user: User, deviceId: string): boolean {
-  return isAnonymous(user) && user.devices.some(device => device.deviceId === deviceId);
 }
 
 function registeredBefore(): AppError {

@@ -9,7 +9,7 @@ import type { Clock, RandomBytes, Tokens } from "../../../auth/mod.ts";
 import { bearerToken, clockSkewSecondsMax, invalidToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { ClientInfo } from "../../../http/mod.ts";
-import { ParsedRecords } from "../../../storage/background/mod.ts";
+import { Cache, type Loaded, ParsedRecords } from "../../../storage/background/mod.ts";
 import { decide, type ReadBoard, type ReadRecord, type Rule, type Store } from "../../../storage/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import {
@@ -22,6 +22,7 @@ import {
   userRead,
 } from "../users.ts";
 import {
+  accessTokenTtlSecondsMax,
   boardRead,
   createIdentityTokens,
   cutoffOf,
@@ -472,4 +473,67 @@ function rotateSession(
   const acceptedMs = isConfirmed ? refreshGraceMs : refreshRetryMs;
   const isAccepted = presented.counter === counter - 1 && now - rotatedAt <= acceptedMs;
   return isAccepted ? { type: "repeated", row } : { type: "reused" };
+}
+
+/** Time for which a session may be accepted after it ended, in ms. */
+export const sessionStalenessMsMax = 5_000;
+const entriesMax = 100_000;
+
+/** The origin of a token. */
+export interface SessionClaim {
+  readonly projectId: string;
+  readonly userId: string;
+  /** The session of the token; absent for a user without sessions. */
+  readonly sessionId?: string;
+  /** Time of the proof of identity, in Unix seconds: what ends all sessions ends older ones without a session too. @default 0 */
+  readonly issuedAt?: number;
+}
+
+/** Refuses tokens of ended sessions. Create one per process, as it caches answers. */
+export class SessionGuard {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  /** Unix seconds from which proofs count; infinite for a session that is over. */
+  readonly #notBefore: Cache<number>;
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#notBefore = new Cache({ entriesMax, maxAgeMs: sessionStalenessMsMax, clock });
+  }
+
+  /** Number of cached sessions and users. */
+  get size(): number {
+    return this.#notBefore.size;
+  }
+
+  /**
+   * Accepts a token of a live session, or of a user who has not ended all sessions since.
+   *
+   * @throws {AppError} `session_revoked`; `storage_unavailable` if it is neither cached nor readable.
+   */
+  async check(claim: SessionClaim): Promise<void> {
+    const name = JSON.stringify([claim.projectId, claim.userId, claim.sessionId]);
+    requireSince(claim, await this.#notBefore.getOrLoad(name, () => this.#read(claim)));
+  }
+
+  async #read({ projectId, userId, sessionId }: SessionClaim): Promise<Loaded<number>> {
+    const now = this.#clock();
+    const partition = userPartition(projectId, userId);
+    if (sessionId === undefined) {
+      const [cutoff] = await this.#store.read(partition, [cutoffRead]);
+      const { at } = cutoffOf(cutoff);
+      // Proofs have whole seconds: one of the very second of the cut-off may be older.
+      return { value: at === 0 ? 0 : Math.floor(at / 1_000) + 1 };
+    }
+    const [stored, cutoff] = await this.#store.read(partition, [sessionRead(sessionId), cutoffRead]);
+    return liveRow(stored, cutoff, now) === null
+      ? { value: Number.POSITIVE_INFINITY, until: now + accessTokenTtlSecondsMax * 1_000 }
+      : { value: 0 };
+  }
+}
+
+function requireSince({ issuedAt = 0 }: SessionClaim, notBefore: number): void {
+  if (issuedAt >= notBefore) return;
+  throw new AppError("session_revoked", "Cannot serve the request as the session is over: log in again");
 }

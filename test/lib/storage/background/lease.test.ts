@@ -97,15 +97,4 @@ describeOnStores("a lease", open => {
     assert.equal((await put(lost, "late")).ok, false);
     assert.equal((await put(current, "b")).ok, true);
   });
-
-  it("honours the records of earlier versions", async () => {
-    const { clock, store, acquire } = await setup(open);
-    for (const textOf of [() => "a", (until: number) => JSON.stringify({ holder: "a", until })]) {
-      const expireAt = clock.now() + 1_000;
-      await store.commit(partition, { writes: [{ type: "put", key, value: textOf(expireAt), expireAt }] });
-      assert.equal(await acquire("b"), null);
-      clock.advance(1_000);
-      await (await held(acquire("b"))).release();
-    }
-  });
 });

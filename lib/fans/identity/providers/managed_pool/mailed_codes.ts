@@ -7,7 +7,6 @@
 import * as v from "valibot";
 import { checkPassword, dummyHash } from "../../../../auth/passwords/mod.ts";
 import { AppError } from "../../../../base/errors/mod.ts";
-import type { Mail } from "../../../../base/outbound/outbound.ts";
 import { identityEnvelope } from "../../../../http/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
 import type { CodePurpose } from "../../codes/codes.ts";
@@ -21,13 +20,10 @@ import { type Account, type User, unixSeconds } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
 import {
   CodeSchema,
-  emailCodeMail,
   isSameEmail,
-  type MailParties,
   managedPool,
   NewPasswordSchema,
-  passwordChangedMail,
-  passwordCodeMail,
+  poolMail,
   requireClientToken,
 } from "./pool_user.ts";
 
@@ -37,7 +33,7 @@ export function forgotPoolPassword(context: IdentityContext) {
     action: "forgot",
     purpose: "password",
     work: "mail_password_code",
-    mail: passwordCodeMail,
+    mail: "passwordCode",
     // The owner's spelling of the address decides where a code goes, not that of the request.
     recipient: (account, email) => (isSameEmail(account.email, email) ? account.email : email),
   });
@@ -49,7 +45,7 @@ export function sendEmailCode(context: IdentityContext) {
     action: "verifyEmail",
     purpose: "email",
     work: "mail_email_code",
-    mail: emailCodeMail,
+    mail: "emailCode",
     // A code proves control of the mailbox that the account names, so no other spelling gets one.
     recipient: ({ email: own, isEmailVerified }, email) =>
       !isEmailVerified && isSameEmail(own, email) ? own : null,
@@ -60,7 +56,7 @@ interface CodeRequest {
   readonly action: "forgot" | "verifyEmail";
   readonly purpose: CodePurpose;
   readonly work: string;
-  readonly mail: (parties: MailParties, code: string) => Mail;
+  readonly mail: "passwordCode" | "emailCode";
   /** Returns where the code for an account goes, if the request names its address so; null for nowhere. */
   readonly recipient: (account: Account, email: string) => string | null;
 }
@@ -87,7 +83,7 @@ function codeRequest(context: IdentityContext, { action, purpose, work, mail, re
       const user = await users.findByKey(project.id, emailKey(email));
       if (user !== null) call.note({ userId: user.userId });
       const to = user?.account === undefined ? null : recipient(user.account, email);
-      if (to !== null) background.run(work, info, () => mailer.send(mail({ to, call }, code)));
+      if (to !== null) background.run(work, info, () => mailer.send(poolMail(mail, to, call, code)));
       return identityEnvelope({});
     },
   });
@@ -134,7 +130,7 @@ export function confirmPoolPassword(context: IdentityContext) {
       await sessions.revokeAll(project.id, user.userId);
       await limiter.clear({ ...facts, userId: user.userId }, "account");
       const { email: to } = user.account;
-      background.run("mail_password_changed", info, () => mailer.send(passwordChangedMail({ to, call })));
+      background.run("mail_password_changed", info, () => mailer.send(poolMail("passwordChanged", to, call)));
       return identityEnvelope({});
     },
   });

@@ -112,7 +112,6 @@ export const anonymousPairEntries = {
 /** Time for which an unconfirmed claim blocks an address. */
 const claimMs = 60_000;
 
-/** Tests if two spellings are one address. */
 export function isSameEmail(left: string, right: string): boolean {
   return normaliseEmail(left) === normaliseEmail(right);
 }
@@ -149,76 +148,61 @@ export async function switchEmailKey(
 const codeMinutes = codeAgeMsMax / 60_000;
 const acceptLanguageCharactersMax = 512;
 
-/** The recipient of a mail, and the request that caused it. */
-export interface MailParties {
-  readonly to: string;
-  readonly call: Pick<OperationCall, "project" | "request">;
-}
-
-export function passwordCodeMail(parties: MailParties, code: string): Mail {
-  return mail(
-    "passwordCode",
-    parties,
-    "Your code for a new password",
-    [
-      `Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`,
+const mails = {
+  passwordCode: {
+    subject: "Your code for a new password",
+    lines: [
       "If you did not ask for it, ignore this message: your password stays as it is. Never tell the code to anybody.",
     ],
-    { code },
-  );
-}
-
-export function emailCodeMail(parties: MailParties, code: string): Mail {
-  return mail(
-    "emailCode",
-    parties,
-    "Your code to confirm your e-mail address",
-    [
-      `Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`,
-      "If you did not ask for it, ignore this message. Never tell the code to anybody.",
+  },
+  emailCode: {
+    subject: "Your code to confirm your e-mail address",
+    lines: ["If you did not ask for it, ignore this message. Never tell the code to anybody."],
+  },
+  alreadyRegistered: {
+    subject: "You already have an account",
+    lines: [
+      "Somebody, probably you, tried to register with this address, which has an account already.",
+      "Log in with your password, or ask for a new one if you forgot it. If it was not you, there is nothing to do.",
     ],
-    { code },
-  );
-}
+  },
+  passwordChanged: {
+    subject: "Your password was changed",
+    lines: [
+      "The password of your account was changed, and all other devices were logged out.",
+      "If it was not you, ask for a new password now.",
+    ],
+  },
+  emailChanged: {
+    subject: "Your e-mail address was changed",
+    lines: [
+      "Your account has another e-mail address now, and this one leads to it no more.",
+      "If it was not you, contact us at once.",
+    ],
+  },
+} as const;
 
-export function alreadyRegisteredMail(parties: MailParties): Mail {
-  return mail("alreadyRegistered", parties, "You already have an account", [
-    "Somebody, probably you, tried to register with this address, which has an account already.",
-    "Log in with your password, or ask for a new one if you forgot it. If it was not you, there is nothing to do.",
-  ]);
-}
-
-export function passwordChangedMail(parties: MailParties): Mail {
-  return mail("passwordChanged", parties, "Your password was changed", [
-    "The password of your account was changed, and all other devices were logged out.",
-    "If it was not you, ask for a new password now.",
-  ]);
-}
-
-export function emailChangedMail(parties: MailParties): Mail {
-  return mail("emailChanged", parties, "Your e-mail address was changed", [
-    "Your account has another e-mail address now, and this one leads to it no more.",
-    "If it was not you, contact us at once.",
-  ]);
-}
-
-function mail(
-  kind: Mail["kind"],
-  { to, call: { project, request } }: MailParties,
-  subject: string,
-  lines: readonly string[],
-  more: Pick<Mail, "code"> = {},
+/** Writes a mail to a user of the project that a request is about. */
+export function poolMail(
+  kind: keyof typeof mails,
+  to: string,
+  { project: { id, name }, request }: Pick<OperationCall, "project" | "request">,
+  code?: string,
 ): Mail {
-  const { id, name } = project;
+  const { subject, lines } = mails[kind];
+  const shown =
+    code === undefined
+      ? []
+      : [`Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`];
   const locale = preferredLanguage(request.headers.get("accept-language"));
   return {
     to,
     kind,
     subject: `${name}: ${subject}`,
-    text: `${[...lines, name].join("\n\n")}\n`,
+    text: `${[...shown, ...lines, name].join("\n\n")}\n`,
     project: { id, name },
+    ...(code === undefined ? {} : { code }),
     ...(locale === undefined ? {} : { locale }),
-    ...more,
   };
 }
 

@@ -23,6 +23,7 @@ import { identitySetting } from "../../settings.ts";
 import {
   type Account,
   accountBanned,
+  hasDevice,
   isAnonymous,
   isBanned,
   isWithdrawn,
@@ -33,13 +34,13 @@ import {
 } from "../../users.ts";
 import { assertSignaturePresent, EmailSchema, isSignedFor, NewEmailSchema } from "../fields.ts";
 import {
-  alreadyRegisteredMail,
   anonymousPairEntries,
   claimEmail,
   isSameEmail,
   managedPool,
   NewPasswordSchema,
   PasswordSchema,
+  poolMail,
   profileEntries,
   sessionReply,
   switchEmailKey,
@@ -137,7 +138,7 @@ function mailHolder(
     if ((await limiter.attempt("registeredMail", facts)) === "silent") return;
     const holder = await users.findByKey(project.id, emailKey(email));
     if (holder?.account === undefined) return;
-    await mailer.send(alreadyRegisteredMail({ to: holder.account.email, call }));
+    await mailer.send(poolMail("alreadyRegistered", holder.account.email, call));
   });
 }
 
@@ -226,8 +227,8 @@ async function userOf(
 ): Promise<User | null> {
   const { externalId, deviceId } = pair;
   const user = await users.findByKey(project.id, { kind: "external", externalId });
-  const hasDevice = user?.devices.some(device => device.deviceId === deviceId) ?? false;
-  return user !== null && hasDevice && isSignedFor(user, pair, { records, project, deviceId }) ? user : null;
+  if (user === null || !hasDevice(user, deviceId)) return null;
+  return isSignedFor(user, pair, { records, project, deviceId }) ? user : null;
 }
 
 function rejected(): AppError {
@@ -274,7 +275,8 @@ export function logInPoolUser(context: IdentityContext) {
       const { deviceId = uuid(random) } = data;
       const found = await users.findByKey(project.id, emailKey(email));
       const facts = { projectId: project.id, address: info.address, email, deviceId };
-      await limiter.attempt(hasDevice(found, deviceId) ? "knownDeviceLogin" : "login", facts);
+      const isKnown = found !== null && hasDevice(found, deviceId);
+      await limiter.attempt(isKnown ? "knownDeviceLogin" : "login", facts);
       const device = deviceOf(deviceId, call);
       const opened = await openSession(context, call, { email, password, device, dummy, found });
       const { user, session } = opened;
@@ -320,11 +322,6 @@ async function openSession(
     },
     { attemptsMax, exhausted },
   );
-}
-
-/** Tests if the user logged in on the device before. */
-function hasDevice(user: User | null, deviceId: string): boolean {
-  return user?.devices.some(device => device.deviceId === deviceId) ?? false;
 }
 
 async function verifyPassword(

@@ -35,13 +35,12 @@ import { NewEmailSchema } from "../fields.ts";
 import {
   authenticatePoolUser,
   claimEmail,
-  emailChangedMail,
   isSameEmail,
   managedPool,
   NewPasswordSchema,
   PasswordSchema,
   type PoolUser,
-  passwordChangedMail,
+  poolMail,
   profileEntries,
   sessionReply,
   switchEmailKey,
@@ -151,7 +150,7 @@ async function releaseOldEmail(
 ): Promise<void> {
   const { project, info } = call;
   await codes.revoke(project.id, before);
-  background.run("mail_email_changed", info, () => mailer.send(emailChangedMail({ to: before, call })));
+  background.run("mail_email_changed", info, () => mailer.send(poolMail("emailChanged", before, call)));
 }
 
 /**
@@ -185,7 +184,7 @@ export function changePoolPassword(context: IdentityContext) {
       await codes.revoke(project.id, email, "password");
       await limiter.clear(facts);
       background.run("mail_password_changed", info, () =>
-        mailer.send(passwordChangedMail({ to: email, call })),
+        mailer.send(poolMail("passwordChanged", email, call)),
       );
       return sessionReply(context, project.id, { ...opened, user });
     },

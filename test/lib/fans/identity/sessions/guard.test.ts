@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
 import { accessTokenTtlSecondsMax } from "../../../../../lib/fans/identity/sessions/session.ts";
-import {
-  SessionGuard,
-  sessionStalenessMsMax,
-} from "../../../../../lib/fans/identity/sessions/session_guard.ts";
+import { SessionGuard, sessionStalenessMsMax } from "../../../../../lib/fans/identity/sessions/sessions.ts";
 import { CountingStore, hasCode } from "../../../auth/_setup.ts";
 import { describeOnPairs } from "./_stores.ts";
 import { claimsOf, deviceId, openWorld, project, type World } from "./_world.ts";
