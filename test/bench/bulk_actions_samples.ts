@@ -6,7 +6,7 @@ import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.
 import { createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
 import { checkActions } from "../../lib/fans/audience/actions/check_actions.ts";
 import { createQueueIntake } from "../../lib/fans/audience/actions/intake.ts";
-import { NamedProjects } from "../../lib/fans/audience/batch/named_projects.ts";
+import { NamedProjects } from "../../lib/fans/audience/batch/items.ts";
 import {
   actionShards,
   encodeAction,
@@ -205,7 +205,7 @@ async function reported(way: string, socket: string): Promise<number> {
 async function fill(queue: Queue, first: number): Promise<void> {
   const intake = createQueueIntake({
     ...{ queue, shards: actionShards, clock: Date.now, onPushed: () => {} },
-    deadLetters: { refusedUsers: () => new Map() },
+    deadLetters: { refusedUsers: async () => new Map() },
   });
   for (let from = first; from < first + applied; from += perRequest) {
     const at = Date.now();

@@ -9,21 +9,38 @@ import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Announcer, Mailer, WebhookSender } from "../../base/outbound/outbound.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { Blobs, Store } from "../../storage/mod.ts";
+import { type Blobs, decide, type Store } from "../../storage/mod.ts";
 import type { UserSearch } from "../audience/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { ExportKernels } from "./file/kernels.ts";
 import { newExportSecret } from "./file/secret.ts";
 import { exportUsersMax } from "./jobs/build.ts";
 import { createCapabilities, type DownloadCapabilities, downloadPath } from "./jobs/download_link.ts";
-import { ExportJobs, type ExportPage, type FoundExport } from "./jobs/export_jobs.ts";
-import { type ExportJob, type ExportRequest, noProgress } from "./jobs/job.ts";
+import { parseOpenIds, setDue } from "./jobs/export_lease.ts";
+import {
+  appendEntry,
+  type ExportJob,
+  type ExportRef,
+  type ExportRequest,
+  exportKeys,
+  exportsPartition,
+  invalidCursor,
+  jobKey,
+  nextDueAt,
+  noProgress,
+  openSecret,
+  type PageRequest,
+  parseJob,
+  readTrail,
+  type SecretSeal,
+  sealSecret,
+  secretKey,
+  type TrailEntry,
+  type TrailPage,
+} from "./jobs/job.ts";
 import { Notifier } from "./jobs/notifications.ts";
-import type { ExportRef } from "./jobs/partitions.ts";
 import { processDueJobs } from "./jobs/process_due_job.ts";
-import type { SecretSeal } from "./jobs/sealed_secret.ts";
 import { type ExportSettings, exportFaults, exportSettings } from "./jobs/settings.ts";
-import { type PageRequest, readTrail, type TrailEntry, type TrailPage } from "./jobs/trail.ts";
 
 /** Default interval at which exports start, in ms: 5 minutes. */
 export const exportIntervalMsDefault: number = 5 * 60_000;
@@ -31,6 +48,13 @@ export const exportIntervalMsDefault: number = 5 * 60_000;
 export const exportTtlMsDefault: number = 24 * 3_600_000;
 /** Least lifetime of a file, in ms: two days after the request. */
 const fileMs = 2 * 24 * 3_600_000;
+
+const openExportsMaxDefault = 5;
+/** Delay after which a request that exceeds the bound on open exports may be repeated, in ms. */
+const retryAfterMs = 60_000;
+const pageDefault = 20;
+/** Most exports that share the millisecond of the last one of a page. */
+const tiesMax = 100;
 
 /** Options of an operator. */
 export interface ExportOptions {
@@ -77,11 +101,24 @@ export interface NewExportRequest extends Omit<ExportRequest, "fields"> {
   readonly fields?: readonly string[] | undefined;
 }
 
+/** A job with its password. */
+export interface FoundExport {
+  readonly job: ExportJob;
+  /** Null if the file is not encrypted, and after the export has expired. */
+  readonly password: string | null;
+}
+
+/** A page of exports, newest first. */
+interface ExportPage {
+  readonly jobs: readonly ExportJob[];
+  /** Cursor of the next page; null at the end. */
+  readonly cursor: string | null;
+}
+
 /** The exports of a process. */
 export class Exports {
   readonly #options: ExportsOptions;
   readonly #seal: SecretSeal;
-  readonly #jobs: ExportJobs;
   readonly #notifier: Notifier;
   readonly #idKey: Uint8Array;
   readonly #holder: string;
@@ -95,7 +132,6 @@ export class Exports {
     const { secret, clock, random } = options;
     this.#options = options;
     this.#seal = { key: deriveKey(secret, "export_secret"), random };
-    this.#jobs = new ExportJobs({ ...options, seal: this.#seal });
     this.#notifier = new Notifier({
       ...options,
       webhookKey: organisationId => this.webhookKey(organisationId),
@@ -131,28 +167,62 @@ export class Exports {
       idempotencyKey === undefined ? uuid(random) : this.#idOf([organisationId, keyId, idempotencyKey]);
     const job = newJob(request, { exportId, fields, total }, this.#options);
     const { createdAt: at } = job;
-    const added = await this.#jobs.add({
-      job,
-      secret: encrypt ? newExportSecret(random) : null,
-      entry: { at, event: "requested", exportId, actor: keyId, requestId, format, encrypted: encrypt },
-    });
+    const requested = { at, event: "requested", exportId, actor: keyId, requestId } as const;
+    const added = await this.#add(job, { ...requested, format, encrypted: encrypt });
     if (added.nextAt <= clock()) this.start();
     return added;
   }
 
   /** Returns an export with its password, or null. */
-  find(ref: ExportRef): Promise<FoundExport | null> {
-    return this.#jobs.find(ref);
+  async find({ organisationId, exportId }: ExportRef): Promise<FoundExport | null> {
+    const { store, clock } = this.#options;
+    const [stored, sealed] = await store.read(exportsPartition(organisationId), [
+      { type: "record", key: jobKey(exportId) },
+      { type: "record", key: secretKey(exportId) },
+    ]);
+    const job = stored === null ? null : parseJob(stored.value);
+    if (job === null || clock() >= job.removeAt) return null;
+    const secret = await openSecret(this.#seal, job, sealed?.value ?? null);
+    return { job, password: secret?.password ?? null };
   }
 
-  /** Lists the exports of an organisation, newest first. */
-  list(organisationId: string, page: PageRequest): Promise<ExportPage> {
-    return this.#jobs.list(organisationId, page);
+  /**
+   * Lists the exports of an organisation, newest first.
+   *
+   * @throws {AppError} `validation_failed`: the cursor is of no page.
+   */
+  async list(organisationId: string, { limit = pageDefault, cursor }: PageRequest): Promise<ExportPage> {
+    const { store } = this.#options;
+    const partition = exportsPartition(organisationId);
+    const after =
+      cursor === undefined ? { createdAt: Number.POSITIVE_INFINITY, exportId: "" } : parseCursor(cursor);
+    const [{ entries }] = await store.read(partition, [
+      {
+        type: "board",
+        key: exportKeys.jobs,
+        limit: limit + 1 + (cursor === undefined ? 0 : tiesMax),
+        reverse: true,
+        max: after.createdAt,
+      },
+    ]);
+    const rest = entries.filter(
+      ({ score, member }) =>
+        score < after.createdAt || (score === after.createdAt && member < after.exportId),
+    );
+    const shown = rest.slice(0, limit);
+    const last = shown.at(-1);
+    if (last === undefined) return { jobs: [], cursor: null };
+    const reads = shown.map(({ member }) => ({ type: "record", key: jobKey(member) }) as const);
+    const found = await store.read(partition, reads);
+    return {
+      jobs: found.flatMap(stored => (stored === null ? [] : [parseJob(stored.value)])),
+      cursor: rest.length > limit ? `${last.score}-${last.member}` : null,
+    };
   }
 
   /** Adds an entry to the audit trail. */
-  record(organisationId: string, entry: TrailEntry): Promise<void> {
-    return this.#jobs.record(organisationId, entry);
+  async record(organisationId: string, entry: TrailEntry): Promise<void> {
+    await this.#options.store.commit(exportsPartition(organisationId), { writes: [appendEntry(entry)] });
   }
 
   /** Lists the audit trail of an organisation, newest first. */
@@ -251,6 +321,38 @@ export class Exports {
     return { fields: compiled.fields.map(({ name }) => name), total };
   }
 
+  /** Stores a new job, or returns the one that has its id. */
+  async #add(job: ExportJob, entry: TrailEntry): Promise<ExportJob> {
+    const { store, random, openMax = openExportsMaxDefault } = this.#options;
+    const { organisationId, exportId, createdAt, expiresAt: expireAt, request } = job;
+    // Before the job: an entry without a job is skipped, but a job without an entry would never be processed.
+    await setDue(store, job, nextDueAt(job));
+    const sealed = request.encrypt ? await sealSecret(this.#seal, job, newExportSecret(random)) : null;
+    return await decide(store, exportsPartition(organisationId), {
+      reads: [
+        { type: "record", key: jobKey(exportId) },
+        { type: "record", key: exportKeys.open },
+      ],
+      idempotent: true,
+      apply([stored, open]) {
+        if (stored !== null) return { writes: [], answer: sameRequest(parseJob(stored.value), job) };
+        const ids = parseOpenIds(open?.value);
+        if (ids.length >= openMax) throw tooManyOpen(openMax);
+        const secret = { type: "put", key: secretKey(exportId), expireAt } as const;
+        return {
+          writes: [
+            { type: "put", key: jobKey(exportId), value: JSON.stringify(job) },
+            ...(sealed === null ? [] : [{ ...secret, value: sealed }]),
+            { type: "put", key: exportKeys.open, value: JSON.stringify([...ids, exportId]) },
+            { type: "score", op: "set", key: exportKeys.jobs, member: exportId, score: createdAt },
+            appendEntry(entry),
+          ],
+          answer: job,
+        };
+      },
+    });
+  }
+
   /** Derives the same id from the same key, so that a repeated request finds its export. */
   #idOf(parts: readonly string[]): string {
     const digest = fromBase64url(keyedTag(this.#idKey, parts)) ?? new Uint8Array(0);
@@ -288,4 +390,24 @@ function newJob(
     error: null,
     messages: [],
   };
+}
+
+function sameRequest(stored: ExportJob, requested: ExportJob): ExportJob {
+  if (JSON.stringify(stored.request) === JSON.stringify(requested.request)) return stored;
+  throw new AppError("idempotency_mismatch", "Cannot use the idempotency key: another export had it");
+}
+
+function tooManyOpen(openMax: number): AppError {
+  return new AppError(
+    "rate_limited",
+    `Cannot begin another export: ${openMax} of the organisation are not finished`,
+    { retryAfterMs },
+  );
+}
+
+function parseCursor(cursor: string): { readonly createdAt: number; readonly exportId: string } {
+  const [, createdAt, exportId] = /^(\d{1,15})-([0-9a-f-]{36})$/.exec(cursor) ?? [];
+  if (createdAt === undefined || exportId === undefined)
+    throw invalidCursor("Cannot list exports from there");
+  return { createdAt: Number(createdAt), exportId };
 }

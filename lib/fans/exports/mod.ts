@@ -4,10 +4,9 @@
  * @module
  */
 
+export type { FoundExport } from "./exports.ts";
 export { type ExportOptions, Exports, type ExportsOptions, type NewExportRequest } from "./exports.ts";
 export type { Hash } from "./file/mod.ts";
 export { downloadRoutes } from "./http/download_routes.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";
-export type { FoundExport } from "./jobs/export_jobs.ts";
-export type { ExportJob } from "./jobs/job.ts";
-export type { TrailEntry } from "./jobs/trail.ts";
+export type { ExportJob, TrailEntry } from "./jobs/job.ts";

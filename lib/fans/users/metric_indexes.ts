@@ -108,7 +108,7 @@ export interface UserMetrics {
 }
 
 /** Reads the metrics of a user that have ever changed; null where there is no record. */
-export type ReadUserMetrics = (user: UserName) => Promise<UserMetrics | null>;
+type ReadUserMetrics = (user: UserName) => Promise<UserMetrics | null>;
 
 export interface MetricIndex {
   readonly organisationId: string;

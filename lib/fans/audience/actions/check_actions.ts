@@ -16,6 +16,7 @@ import {
   dataPropertiesMax,
   dataTextCharactersMax,
 } from "../../loyalty/http/requests.ts";
+import type { NamedProjects } from "../batch/items.ts";
 import {
   BodyErrors,
   type BulkItem,
@@ -25,7 +26,6 @@ import {
   readUserId,
   refuseUnknownMembers,
 } from "../batch/items.ts";
-import type { NamedProjects } from "../batch/named_projects.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 
 const nameCharactersMax = 64;

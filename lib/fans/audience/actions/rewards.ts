@@ -16,6 +16,7 @@ import {
 } from "../../loyalty/http/requests.ts";
 import type { CompiledConfig, Loyalty } from "../../loyalty/mod.ts";
 import { type GrantedReward, pointDateErrors } from "../../loyalty/user/history.ts";
+import type { NamedProjects } from "../batch/items.ts";
 import {
   BodyErrors,
   type BulkItem,
@@ -24,7 +25,6 @@ import {
   readUserId,
   refuseUnknownMembers,
 } from "../batch/items.ts";
-import type { NamedProjects } from "../batch/named_projects.ts";
 import { applyPerUser, type ItemResult, type ItemServices } from "../batch/results.ts";
 
 const amountMax = 1_000_000_000;

@@ -7,8 +7,11 @@
  * @module
  */
 
+import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
+import { requireUnarchived } from "../../directory/directory.ts";
+import type { Directory, Space } from "../../directory/mod.ts";
 
 /** Most items of a bulk request. */
 const bulkItemsMax = 1_000;
@@ -149,4 +152,40 @@ function isValidId(value: unknown): value is string {
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Collects the projects that the items of a body name, so that each is looked up once. */
+export class NamedProjects {
+  readonly #items = new Map<string, BulkItem[]>();
+
+  /** Reads the project of an item; undefined where it names none. */
+  read(item: BulkItem): string | undefined {
+    const { projectId } = item.content;
+    if (projectId === undefined) return undefined;
+    const id = typeof projectId === "string" ? projectId.toLowerCase() : "";
+    const items = this.#items.get(id);
+    if (items === undefined) this.#items.set(id, [item]);
+    else items.push(item);
+    return id;
+  }
+
+  /**
+   * Checks that all of them are projects of the space.
+   *
+   * @throws {AppError} `validation_failed` with an error for every item that names another; `project_archived` for one of them.
+   */
+  async check(directory: Pick<Directory, "project">, { id: spaceId }: Pick<Space, "id">): Promise<void> {
+    const errors = new BodyErrors();
+    for (const [id, items] of this.#items) {
+      const project = isUuid(id) ? await directory.project(id) : null;
+      if (project?.spaceId === spaceId) {
+        requireUnarchived(project);
+        continue;
+      }
+      for (const { contentPath } of items) {
+        errors.add("Expected the id of a project of the space", ...contentPath, "projectId");
+      }
+    }
+    errors.throwIfAny();
+  }
 }

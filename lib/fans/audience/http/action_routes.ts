@@ -13,7 +13,7 @@ import type { Properties } from "../../../http/requests/validate.ts";
 import { createPause } from "../../../storage/background/mod.ts";
 import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
-import { NamedProjects } from "../batch/named_projects.ts";
+import { NamedProjects } from "../batch/items.ts";
 import { type BulkResult, bulkResult, ItemErrors, type ItemResult } from "../batch/results.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 import type { AudienceContext } from "./context.ts";

@@ -10,7 +10,7 @@
 import type { Permission } from "../../../auth/mod.ts";
 import { hasAccessToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { chain, type Guard, type GuardParameter } from "../../../http/mod.ts";
+import type { Guard, GuardParameter } from "../../../http/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import { type SpaceGuardOptions, type SpaceKey, spaceGuard, type UserScope } from "../../space_tokens/mod.ts";
@@ -63,11 +63,11 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
       ...key,
       ...common,
       errors: [...common.errors, ...(key.errors ?? [])],
-      authenticate: input =>
-        chain(key.authenticate(input), ({ organisationId, space, keyId }): BackEnd => {
-          requireOrganisation(input.request, organisationId);
-          return { kind: "backEnd", space, keyId };
-        }),
+      async authenticate(input): Promise<BackEnd> {
+        const { organisationId, space, keyId } = await key.authenticate(input);
+        requireOrganisation(input.request, organisationId);
+        return { kind: "backEnd", space, keyId };
+      },
     };
   }
   function tokenGuard(permission: Permission | undefined, scope: UserScope): Guard<AudienceUser | BackEnd> {
@@ -75,24 +75,24 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
       ...bearer,
       ...forUsers,
       security: bearer.security.map(option => ({ ...option, requires: [scope] })),
-      authenticate: input =>
-        chain(bearer.authenticate(input), ({ space, caller }) => {
-          requireOrganisation(input.request, space.organisationId);
-          if (caller.kind === "service") {
-            if (permission === undefined) throw new AppError("forbidden", "Only users may call this");
-            requireScope(caller.permissions, permission);
-            return { kind: "backEnd", space, keyId: caller.keyId };
-          }
-          requireScope(caller.scope ?? [], scope);
-          const { organisationId, spaceId, userId, projectId } = caller;
-          return { kind: "user", space, user: { organisationId, spaceId, userId, projectId } };
-        }),
+      async authenticate(input) {
+        const { space, caller } = await bearer.authenticate(input);
+        requireOrganisation(input.request, space.organisationId);
+        if (caller.kind === "service") {
+          if (permission === undefined) throw new AppError("forbidden", "Only users may call this");
+          requireScope(caller.permissions, permission);
+          return { kind: "backEnd", space, keyId: caller.keyId };
+        }
+        requireScope(caller.scope ?? [], scope);
+        const { organisationId, spaceId, userId, projectId } = caller;
+        return { kind: "user", space, user: { organisationId, spaceId, userId, projectId } };
+      },
     };
   }
   return {
     publicAudience: scope => {
       const guard = tokenGuard(undefined, scope);
-      return { ...guard, authenticate: input => chain(guard.authenticate(input), onlyUser) };
+      return { ...guard, authenticate: async input => onlyUser(await guard.authenticate(input)) };
     },
     privateAudience: keyGuard,
     batchAudience: (permission, scope) => {

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError, invalidField, jsonPointer } from "../../../base/errors/mod.ts";
-import { chain, empty, envelope, type JsonTextReply, named, route } from "../../../http/mod.ts";
+import { empty, envelope, type JsonTextReply, named, route } from "../../../http/mod.ts";
 import { isNotModified, preconditionCharsMax } from "../../../http/replies/byte_reply.ts";
 import { fieldErrorsMax, isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
@@ -274,11 +274,11 @@ async function putOne(
   return profileReply(user.userId, await profiles.getOrCreate(user));
 }
 
-function customFields(
+async function customFields(
   directory: AudienceContext["directory"],
   organisationId: string,
-): CustomFields | Promise<CustomFields> {
-  return chain(directory.organisation(organisationId), found => customFieldsOf(found?.settings));
+): Promise<CustomFields> {
+  return customFieldsOf((await directory.organisation(organisationId))?.settings);
 }
 
 /** Returns the rules for the updates of a caller. Users may not change metrics. */

@@ -9,7 +9,7 @@ import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { envelope, type JsonReply, named, route } from "../../../http/mod.ts";
 import { BulkRewardSchema, checkRewards, grantRewards } from "../actions/rewards.ts";
-import { NamedProjects } from "../batch/named_projects.ts";
+import { NamedProjects } from "../batch/items.ts";
 import { type BulkResult, bulkResult } from "../batch/results.ts";
 import { bulkBytesMax } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";

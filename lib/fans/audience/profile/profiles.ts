@@ -21,8 +21,17 @@ import {
 } from "../../users/mod.ts";
 import type { FieldIndexes } from "./field_index.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
-import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
-import { markReads, markWrites, parseMark, type UpdateId, type UpdateMark } from "./update_marks.ts";
+import {
+  markReads,
+  markWrites,
+  type ProfileRecord,
+  parseMark,
+  parseProfileRecord,
+  putProfileRecord,
+  readProfileRecord,
+  type UpdateId,
+  type UpdateMark,
+} from "./record.ts";
 
 export interface Profile {
   /** The stored profile; null if there is none. */

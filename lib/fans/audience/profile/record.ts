@@ -5,7 +5,7 @@
  */
 
 import { JsonMembers } from "../../../base/text/mod.ts";
-import type { ReadRecord, Stored, Write } from "../../../storage/mod.ts";
+import type { Put, ReadRecord, Stored, Write } from "../../../storage/mod.ts";
 import { profileKey } from "../../loyalty/user/state.ts";
 import type { JsonObject } from "../batch/items.ts";
 import type { CustomValue } from "./custom_fields.ts";
@@ -70,4 +70,43 @@ export function putProfileRecord(
     version: before.version + 1,
   };
   return { put: { type: "put", key: readProfileRecord.key, value: JSON.stringify(record) }, record };
+}
+
+export interface UpdateId {
+  readonly id: string;
+  /** For how long it is remembered, in ms. */
+  readonly rememberedMs: number;
+}
+
+/**
+ * Says that an update took effect: a record of the user's partition, written by the commit of the update. So a repeated update, and
+ * one whose answer was lost, is answered as it was the first time.
+ */
+export interface UpdateMark {
+  /** The version of the profile after it. */
+  readonly version: number;
+  /** Unix ms, no later than its transaction. */
+  readonly at: number;
+}
+
+export function markReads(once: UpdateId | undefined): readonly ReadRecord[] {
+  return once === undefined ? [] : [{ type: "record", key: keyOf(once) }];
+}
+
+export function markWrites(
+  once: UpdateId | undefined,
+  { version }: Pick<ProfileRecord, "version">,
+  at: number,
+): readonly Put[] {
+  if (once === undefined) return [];
+  const value = JSON.stringify({ version, at } satisfies UpdateMark);
+  return [{ type: "put", key: keyOf(once), value, expireAt: at + once.rememberedMs }];
+}
+
+export function parseMark(stored: Stored | null): UpdateMark | null {
+  return stored === null ? null : (JSON.parse(stored.value) as UpdateMark);
+}
+
+function keyOf({ id }: UpdateId): string {
+  return `update:${id}`;
 }

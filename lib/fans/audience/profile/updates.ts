@@ -19,7 +19,7 @@ import {
 import { applyPerUser, type BulkResult, bulkResult, type ItemServices } from "../batch/results.ts";
 import { type PatchRules, patchErrors, patchMembers } from "./patch.ts";
 import type { ProfileChange, Profiles } from "./profiles.ts";
-import type { UpdateId } from "./update_marks.ts";
+import type { UpdateId } from "./record.ts";
 
 const metricChangesMax = 50;
 /** Largest amount that one update adds to a metric or takes from it. */

@@ -11,8 +11,8 @@ import { fieldPrefix, foldedName } from "./columns.ts";
 import type { Filter } from "./filter.ts";
 import type { ValueRange } from "./filter_demands.ts";
 import { invalidSearchCursor, type PositionIn, printPosition, type SearchPosition } from "./search_cursor.ts";
-import type { Walk } from "./shard_walk.ts";
 import type { SortOrder } from "./types.ts";
+import type { Walk } from "./walks.ts";
 import { type BoardOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
 
 /** Most users of one shard, on average, for which a range of an index is walked instead of all users. */
@@ -55,7 +55,7 @@ export async function firstPosition(context: PlanContext, now: number): Promise<
  *
  * @throws {AppError} `validation_failed`: the position belongs to another search.
  */
-export function walkFrom(context: PlanContext, position: SearchPosition): Walk | Promise<Walk> {
+export async function walkFrom(context: PlanContext, position: SearchPosition): Promise<Walk> {
   const { ranges, userIds } = context.filter.demands;
   switch (position.walk) {
     case "all":
@@ -70,7 +70,7 @@ export function walkFrom(context: PlanContext, position: SearchPosition): Walk |
     case "order":
     case "rest":
       if (context.sort === null) throw invalidSearchCursor();
-      return walkSorted(context, context.sort, position);
+      return await walkSorted(context, context.sort, position);
   }
 }
 

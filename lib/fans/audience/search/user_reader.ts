@@ -20,7 +20,7 @@ import {
   parseProfileRecord,
   readProfileRecord,
 } from "../profile/record.ts";
-import type { Candidate } from "./shard_walk.ts";
+import type { Candidate } from "./walks.ts";
 
 export interface UserRecords {
   readonly candidate: Candidate;

@@ -48,43 +48,9 @@ export interface DeadAction {
 /** Users whose further actions would become dead letters too, with the times (Unix ms) until which they would. */
 export type RefusedUsers = ReadonlyMap<string, number>;
 
-interface DeadLetterCount {
-  readonly organisationId: string;
-  /** At least one. */
-  readonly count: number;
-  /** Space of the newest. */
-  readonly spaceId: string;
-}
-
 type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
 
-export interface DeadLetterQueue {
-  /**
-   * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is known.
-   * Returns whether an unexpired one was dropped to make room.
-   */
-  add(dead: DeadAction, refusedUntil?: number): Promise<boolean>;
-  /** Returns the users of an organisation whose further actions would become dead letters; at most a second old. */
-  refusedUsers(organisationId: string): RefusedUsers | Promise<RefusedUsers>;
-  /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
-  noteTry(message: Pick<DeadAction, "id" | "action">, worker: string): Promise<number>;
-  /** Lists dead letters of an organisation, newest first, with the number of all of them. */
-  list(
-    organisationId: string,
-    page: { readonly offset: number; readonly limit: number },
-  ): Promise<{ readonly dead: readonly DeadAction[]; readonly size: number }>;
-  /** Returns the dead letters of these ids that exist. */
-  get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]>;
-  /** Returns the dead letter of each action; null if it has none. */
-  findByActions(
-    organisationId: string,
-    actions: readonly ActionKey[],
-  ): Promise<readonly (DeadAction | null)[]>;
-  /** Counts the dead letters of the 500 oldest organisations, and leaves out those without any. */
-  count(): Promise<readonly DeadLetterCount[]>;
-  /** Removes dead letters; unknown ids are ignored. */
-  remove(organisationId: string, ids: readonly string[]): Promise<void>;
-}
+export type DeadLetterQueue = ReturnType<typeof createDeadLetterQueue>;
 
 type StoredDeadAction = Omit<DeadAction, "id" | "action"> & { readonly action: string };
 
@@ -95,62 +61,13 @@ const refusedAgeMs = 1_000;
 /** Organisations whose refused users a process remembers. */
 const refusedOrganisationsMax = 1_000;
 
-async function noteTry(
-  { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { id, action }: Pick<DeadAction, "id" | "action">,
-  worker: string,
-): Promise<number> {
-  const key = `tries:${id}`;
-  return await decide(store, partitionOf(action.organisationId), {
-    reads: [{ type: "record", key }],
-    idempotent: true,
-    apply([stored]) {
-      const workers: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
-      const others = workers.filter(name => name !== worker);
-      const value = JSON.stringify([...others, worker]);
-      return { writes: [{ type: "put", key, value, expireAt: clock() + keptMs }], answer: others.length };
-    },
+export function createDeadLetterQueue({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+  const refusedUsers = new Cache<RefusedUsers>({
+    entriesMax: refusedOrganisationsMax,
+    maxAgeMs: refusedAgeMs,
+    clock,
   });
-}
-
-async function addDead(
-  { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { id, action, reason, attempts, at }: DeadAction,
-  refusedUntil: number | undefined,
-): Promise<boolean> {
-  const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
-  const expireAt = at + keptMs;
-  const member = action.userId;
-  const refused: readonly Write[] =
-    refusedUntil === undefined
-      ? []
-      : [{ type: "score", op: "max", key: refusedKey, member, score: refusedUntil }];
-  return await decide(store, partitionOf(action.organisationId), {
-    reads: [
-      { type: "board", key: boardKey, limit: removedMax },
-      { type: "board", key: refusedKey, max: clock(), limit: removedMax },
-    ],
-    idempotent: true,
-    apply([{ entries, size }, { entries: over }]) {
-      const expiredUntil = clock() - keptMs;
-      const surplus = size - deadLettersMax;
-      const removed = entries.filter(
-        ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
-      );
-      const writes: Write[] = [
-        { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
-        { type: "put", key: actionKey(action), value: id, expireAt },
-        { type: "score", op: "set", key: boardKey, member: id, score: at },
-        ...removed.flatMap(({ member }) => removalOf(member)),
-        ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
-        ...refused,
-      ];
-      return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
-    },
-  });
-}
-
-export function createDeadLetterQueue({ store, clock }: { store: Store; clock: Clock }): DeadLetterQueue {
+  /** Returns the dead letters of these ids that exist. */
   async function get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]> {
     if (ids.length === 0) return [];
     const reads = ids.map(id => ({ type: "record", key: recordKey(id) }) as const);
@@ -160,12 +77,11 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
       return dead === null ? [] : [dead];
     });
   }
-  const refusedUsers = new Cache<RefusedUsers>({
-    entriesMax: refusedOrganisationsMax,
-    maxAgeMs: refusedAgeMs,
-    clock,
-  });
-  const list: DeadLetterQueue["list"] = async (organisationId, { offset, limit }) => {
+  /** Lists dead letters of an organisation, newest first, with the number of all of them. */
+  async function list(
+    organisationId: string,
+    { offset, limit }: { readonly offset: number; readonly limit: number },
+  ): Promise<{ readonly dead: readonly DeadAction[]; readonly size: number }> {
     const min = clock() - keptMs + 1;
     const [{ entries, size }, expired] = await store.read(partitionOf(organisationId), [
       { type: "board", key: boardKey, min, offset, limit, reverse: true },
@@ -173,25 +89,74 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
     ]);
     const ids = entries.map(({ member }) => member);
     return { dead: await get(organisationId, ids), size: size - expired };
-  };
+  }
   return {
-    add: (dead, refusedUntil) => addDead({ store, clock }, dead, refusedUntil),
-    refusedUsers: organisationId =>
-      refusedUsers.getOrLoad(organisationId, async () => {
-        const query = {
-          type: "board",
-          key: refusedKey,
-          min: clock() + 1,
-          limit: storageLimits.rangeLimitMax,
-        } as const;
-        const [{ entries }] = await store.read(partitionOf(organisationId), [query]);
-        return { value: new Map(entries.map(({ member, score }) => [member, score])) };
-      }),
-    noteTry: (message, worker) => noteTry({ store, clock }, message, worker),
-    list,
-    count: () => countAll(store, list),
     get,
-    async findByActions(organisationId, actions) {
+    list,
+    /**
+     * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is
+     * known. Returns whether an unexpired one was dropped to make room.
+     */
+    async add({ id, action, reason, attempts, at }: DeadAction, refusedUntil?: number): Promise<boolean> {
+      const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
+      const expireAt = at + keptMs;
+      const refused = { type: "score", op: "max", key: refusedKey, member: action.userId } as const;
+      return await decide(store, partitionOf(action.organisationId), {
+        reads: [
+          { type: "board", key: boardKey, limit: removedMax },
+          { type: "board", key: refusedKey, max: clock(), limit: removedMax },
+        ],
+        idempotent: true,
+        apply([{ entries, size }, { entries: over }]) {
+          const expiredUntil = clock() - keptMs;
+          const surplus = size - deadLettersMax;
+          const removed = entries.filter(
+            ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
+          );
+          const writes: Write[] = [
+            { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
+            { type: "put", key: actionKey(action), value: id, expireAt },
+            { type: "score", op: "set", key: boardKey, member: id, score: at },
+            ...removed.flatMap(({ member }) => removalOf(member)),
+            ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
+            ...(refusedUntil === undefined ? [] : [{ ...refused, score: refusedUntil }]),
+          ];
+          return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
+        },
+      });
+    },
+    /** Returns the users of an organisation whose further actions would become dead letters; at most a second old. */
+    async refusedUsers(organisationId: string): Promise<RefusedUsers> {
+      return await refusedUsers.getOrLoad(organisationId, async () => {
+        const limit = storageLimits.rangeLimitMax;
+        const [{ entries }] = await store.read(partitionOf(organisationId), [
+          { type: "board", key: refusedKey, min: clock() + 1, limit },
+        ]);
+        return { value: new Map(entries.map(({ member, score }) => [member, score])) };
+      });
+    },
+    /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
+    async noteTry({ id, action }: Pick<DeadAction, "id" | "action">, worker: string): Promise<number> {
+      const key = `tries:${id}`;
+      return await decide(store, partitionOf(action.organisationId), {
+        reads: [{ type: "record", key }],
+        idempotent: true,
+        apply([stored]) {
+          const workers: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
+          const others = workers.filter(name => name !== worker);
+          const value = JSON.stringify([...others, worker]);
+          return {
+            writes: [{ type: "put", key, value, expireAt: clock() + keptMs }],
+            answer: others.length,
+          };
+        },
+      });
+    },
+    /** Returns the dead letter of each action; null if it has none. */
+    async findByActions(
+      organisationId: string,
+      actions: readonly ActionKey[],
+    ): Promise<readonly (DeadAction | null)[]> {
       const found: (DeadAction | null)[] = [];
       for (let from = 0; from < actions.length; from += storageLimits.readsMax) {
         const reads = actions
@@ -207,20 +172,24 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
       }
       return found;
     },
-    async remove(organisationId, ids) {
+    /**
+     * Counts the dead letters of the 500 oldest organisations, and leaves out those without any. `spaceId` is the space of the
+     * newest.
+     */
+    async count() {
+      const organisations = await oldestOrganisations(store);
+      const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
+        const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
+        return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
+      });
+      return counts.flat();
+    },
+    /** Removes dead letters; unknown ids are ignored. */
+    async remove(organisationId: string, ids: readonly string[]): Promise<void> {
       if (ids.length === 0) return;
       await store.commit(partitionOf(organisationId), { writes: ids.flatMap(removalOf) });
     },
   };
-}
-
-async function countAll(store: Store, list: DeadLetterQueue["list"]): Promise<readonly DeadLetterCount[]> {
-  const organisations = await oldestOrganisations(store);
-  const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
-    const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
-    return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
-  });
-  return counts.flat();
 }
 
 function partitionOf(organisationId: string): Partition {

@@ -10,7 +10,6 @@
 import type { Logger, Timer } from "../../../http/mod.ts";
 import { sleep } from "../../../storage/background/mod.ts";
 import { type Queue, type QueueMessage, storageLimits } from "../../../storage/mod.ts";
-import { Alarm } from "./alarm.ts";
 import { type ActionProcessor, outagePauseMs, type TakenAction } from "./process_actions.ts";
 import { decodeAction } from "./queued_action.ts";
 
@@ -225,5 +224,39 @@ export class ShardConsumer {
       logger.log("warn", "actions_not_acknowledged", { topic, error: String(error) });
       return false;
     }
+  }
+}
+
+/** A wait that another part of the process can end early. */
+export class Alarm {
+  readonly #timer: Timer;
+  #wake: (() => void) | null = null;
+  #isRung = false;
+
+  constructor(timer: Timer) {
+    this.#timer = timer;
+  }
+
+  /** Ends the wait, or the next one if there is none. */
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Resolves with true when it is rung, with false after a time in ms. */
+  async wait(ms: number): Promise<boolean> {
+    if (!this.#isRung) {
+      await new Promise<void>(resolve => {
+        const cancel = this.#timer(resolve, ms);
+        this.#wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+      this.#wake = null;
+    }
+    const wasRung = this.#isRung;
+    this.#isRung = false;
+    return wasRung;
   }
 }

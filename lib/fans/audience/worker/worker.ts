@@ -9,8 +9,10 @@
  * @module
  */
 
+import type { Clock } from "../../../auth/mod.ts";
+import type { Timer } from "../../../http/mod.ts";
+import { sleep } from "../../../storage/background/mod.ts";
 import type { Queue, Store } from "../../../storage/mod.ts";
-import { Alarm } from "./alarm.ts";
 import {
   type ActionProcessor,
   type ActionProcessorOptions,
@@ -18,8 +20,7 @@ import {
 } from "./process_actions.ts";
 import { topicOf } from "./queued_action.ts";
 import { ShardAssignments } from "./shard_assignment.ts";
-import { ShardConsumer } from "./shard_consumer.ts";
-import { ShardLease } from "./shard_lease.ts";
+import { Alarm, ShardConsumer } from "./shard_consumer.ts";
 
 const leaseMsDefault = 10_000;
 /** Longest time that a stopping worker waits for actions in progress, in ms; others are redelivered what is left. */
@@ -171,5 +172,42 @@ class Worker implements ActionWorker {
 
   #logFailure(error: unknown): void {
     this.#options.logger.log("warn", "action_worker_not_renewed", { error: String(error) });
+  }
+}
+
+/** Pause between two looks at a lease that is about to expire, in ms. */
+const retryMs = 50;
+
+/**
+ * The time for which a worker holds its shards. It is no `Lease` of lib/storage/background: one heartbeat covers all shards of a
+ * worker, and the record that it renews assigns the shards of all workers at once.
+ */
+class ShardLease {
+  readonly #clock: Clock;
+  readonly #timer: Timer;
+  readonly #marginMs: number;
+  #until = 0;
+
+  /** @param marginMs No work begins during this last part of the lease: longer than work that has begun may take. */
+  constructor(clock: Clock, timer: Timer, marginMs: number) {
+    this.#clock = clock;
+    this.#timer = timer;
+    this.#marginMs = marginMs;
+  }
+
+  /** True if other workers may have taken the shards. */
+  get hasExpired(): boolean {
+    return this.#clock() >= this.#until;
+  }
+
+  /** Renews the lease until a time, Unix ms. */
+  renew(until: number): void {
+    this.#until = until;
+  }
+
+  /** Resolves with true once work may begin, with false once `isLost` returns true. */
+  async canProceed(isLost: () => boolean): Promise<boolean> {
+    while (!isLost() && this.#clock() >= this.#until - this.#marginMs) await sleep(this.#timer, retryMs);
+    return !isLost();
   }
 }

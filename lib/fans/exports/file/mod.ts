@@ -7,6 +7,6 @@
  * @module
  */
 
+export type { ExportFileSource } from "./decrypt.ts";
 export { type DecryptOptions, decryptExport } from "./decrypt.ts";
-export type { ExportFileSource } from "./file_reader.ts";
 export type { Aes256Gcm, ExportKernels, GcmDecryption, GcmEncryption, GcmSecret, Hash } from "./kernels.ts";

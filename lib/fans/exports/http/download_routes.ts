@@ -14,8 +14,8 @@ import { byteReply } from "../../../http/replies/byte_reply.ts";
 import type { Blobs, LimitRule } from "../../../storage/mod.ts";
 import type { Exports } from "../exports.ts";
 import { downloadPath } from "../jobs/download_link.ts";
+import type { ExportRef } from "../jobs/job.ts";
 import { type ExportJob, type ExportResult, statusAt } from "../jobs/job.ts";
-import type { ExportRef } from "../jobs/partitions.ts";
 import { fileParts, fileStream } from "../jobs/stored_file.ts";
 
 /** The limit on requests for one file, with any of its links. */

@@ -1,14 +1,13 @@
 /** Bodies and answers of the export API. */
 
 import * as v from "valibot";
+import { isoTime, isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import { named } from "../../../http/mod.ts";
-import type { Exports } from "../exports.ts";
+import type { Exports, FoundExport } from "../exports.ts";
 import { exportFormats } from "../file/rows.ts";
 import { keyIterations } from "../file/secret.ts";
-import type { FoundExport } from "../jobs/export_jobs.ts";
-import { type ExportJob, statusAt } from "../jobs/job.ts";
+import { type ExportJob, statusAt, type TrailEntry, TrailEntrySchema } from "../jobs/job.ts";
 import { RecipientsSchema } from "../jobs/settings.ts";
-import { type TrailEntry, TrailEntrySchema } from "../jobs/trail.ts";
 
 /** Lifetime of the link of an answer, in ms: 15 minutes. */
 const linkMs = 15 * 60_000;
@@ -156,7 +155,7 @@ export function exportDocument(job: ExportJob, now: number): v.InferOutput<typeo
     rowCount: result?.rowCount ?? null,
     fileSize: result?.fileSize ?? null,
     sha256: result?.sha256 ?? null,
-    completedAt: result === null ? null : isoTime(result.completedAt),
+    completedAt: isoTimeOrNull(result?.completedAt ?? null),
     encryption: request.encrypt
       ? {
           algorithm: "AES-256-GCM",
@@ -189,8 +188,4 @@ export function fullDocument(
 
 export function trailDocument({ at, ...entry }: TrailEntry): v.InferOutput<typeof TrailEntrySchema> {
   return { at: isoTime(at), ...entry };
-}
-
-function isoTime(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -10,7 +10,7 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { webhookSecretText } from "../../../base/outbound/outbound.ts";
 import { envelope, type Guard, integerParameter, json, route } from "../../../http/mod.ts";
 import type { Exports } from "../exports.ts";
-import type { PageRequest } from "../jobs/trail.ts";
+import type { PageRequest } from "../jobs/job.ts";
 import {
   AcceptedAnswer,
   acceptedDocument,

@@ -14,7 +14,7 @@ import {
   utf8,
 } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
-import type { ExportRef } from "./partitions.ts";
+import type { ExportRef } from "./job.ts";
 
 /** The path of downloads, before the capability. */
 export const downloadPath = "/v1/api/audience/exports/download/";

@@ -13,17 +13,20 @@
 import type { Clock } from "../../../auth/mod.ts";
 import { claimLease, LeaseLost } from "../../../storage/background/due_queue.ts";
 import { decide, type Store, type Write } from "../../../storage/mod.ts";
-import { type ExportJob, nextDueAt, parseJob } from "./job.ts";
 import {
+  appendEntry,
   dueMember,
   duePartition,
+  type ExportJob,
   type ExportRef,
   exportKeys,
   exportsPartition,
   jobKey,
+  nextDueAt,
+  parseJob,
   secretKey,
-} from "./partitions.ts";
-import { appendEntry, type TrailEntry } from "./trail.ts";
+  type TrailEntry,
+} from "./job.ts";
 
 /** Time for which other processes leave a job alone after its last renewal, in ms. */
 const leaseMs = 60_000;

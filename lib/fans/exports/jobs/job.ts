@@ -4,9 +4,16 @@
  * @module
  */
 
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
+import * as v from "valibot";
+import { seal, unseal } from "../../../auth/crypto/mod.ts";
+import type { RandomBytes } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
+import { type Immutable, named } from "../../../http/mod.ts";
+import { type Partition, type Store, tenantPartition, type Write } from "../../../storage/mod.ts";
+import { keyName, platformPartition } from "../../../storage/names.ts";
 import type { ExportFormat } from "../file/rows.ts";
-import type { ExportRef } from "./partitions.ts";
+import type { ExportSecret } from "../file/secret.ts";
 import type { ExportRecipients } from "./settings.ts";
 
 export interface ExportRequest {
@@ -167,4 +174,166 @@ export function publicFault({ code, message }: ExportFault): ExportFault {
     code,
     message: permanentCodes.has(code) ? message : "The file could not be created; request it again",
   };
+}
+
+export const exportKeys = {
+  /** Board: exports by the time of their request. */
+  jobs: "jobs",
+  /** Record: the ids of unfinished exports. */
+  open: "open",
+  /** Log: requests, results and downloads. */
+  trail: "trail",
+  /** Board: exports of all organisations by the time at which they are due. */
+  due: "due",
+} as const;
+
+export interface ExportRef {
+  readonly organisationId: string;
+  readonly exportId: string;
+}
+
+/** Returns the partition of an organisation's exports: a job, the bound on open jobs and the trail change in one commit. */
+export function exportsPartition(organisationId: string): Partition {
+  return tenantPartition({ organisation: organisationId }, "exports");
+}
+
+export function duePartition(): Partition {
+  return platformPartition("exports");
+}
+
+export function jobKey(exportId: string): string {
+  return keyName("job", exportId);
+}
+
+/** Returns the key of a sealed password, which expires before its job. */
+export function secretKey(exportId: string): string {
+  return keyName("secret", exportId);
+}
+
+/** Returns the member of the due queue for an export. Ids of organisations have no slash. */
+export function dueMember({ organisationId, exportId }: ExportRef): string {
+  return `${organisationId}/${exportId}`;
+}
+
+export function parseDueMember(member: string): ExportRef {
+  const slash = member.indexOf("/");
+  return { organisationId: member.slice(0, slash), exportId: member.slice(slash + 1) };
+}
+
+/** The key that seals secrets, and the randomness for it. */
+export interface SecretSeal {
+  readonly key: Uint8Array;
+  readonly random: RandomBytes;
+}
+
+/** Seals a secret as text. */
+export async function sealSecret(
+  { key, random }: SecretSeal,
+  ref: ExportRef,
+  { password, salt, iv }: ExportSecret,
+): Promise<string> {
+  const text = [password, bytesToHex(salt), bytesToHex(iv)].join(" ");
+  return await seal(key, text, { context: contextOf(ref), random });
+}
+
+/** Opens a sealed secret; returns null if it is missing, of another job, or sealed under another master secret. */
+export async function openSecret(
+  { key }: Pick<SecretSeal, "key">,
+  ref: ExportRef,
+  sealed: string | null,
+): Promise<ExportSecret | null> {
+  if (sealed === null) return null;
+  const text = await unseal(key, sealed, { context: contextOf(ref) });
+  const [password, salt, iv] = text?.split(" ") ?? [];
+  if (password === undefined || salt === undefined || iv === undefined) return null;
+  return { password, salt: hexToBytes(salt), iv: hexToBytes(iv) };
+}
+
+function contextOf({ organisationId, exportId }: ExportRef): readonly string[] {
+  return ["export", organisationId, exportId];
+}
+
+/** Most entries of an organisation's trail; the oldest are dropped. */
+const trailEntriesMax = 10_000;
+const pageDefault = 50;
+
+const optionalText = (description: string) => v.exactOptional(v.pipe(v.string(), v.description(description)));
+
+/** An event in the life of an export, as clients see it. */
+export const TrailEntrySchema = named(
+  "ExportTrailEntry",
+  v.object({
+    at: v.pipe(v.string(), v.isoTimestamp()),
+    event: v.picklist(["requested", "completed", "failed", "downloaded", "expired", "removed"]),
+    exportId: v.string(),
+    actor: optionalText("API key that requested the export"),
+    requestId: v.exactOptional(v.string()),
+    addressTag: optionalText("Network of the client that downloaded it"),
+    range: optionalText("Requested bytes, `first-last`"),
+    format: v.exactOptional(v.string()),
+    encrypted: v.exactOptional(v.boolean()),
+    rowCount: v.exactOptional(v.pipe(v.number(), v.integer())),
+    reason: optionalText("Error code of a failure"),
+  }),
+);
+
+/** An event in the life of an export. Its time is Unix ms. */
+export type TrailEntry = Immutable<
+  Omit<v.InferOutput<typeof TrailEntrySchema>, "at"> & { readonly at: number }
+>;
+
+/** A page of the trail, newest first. */
+export interface TrailPage {
+  readonly entries: readonly TrailEntry[];
+  /** Cursor of the next page; null at the end. */
+  readonly cursor: string | null;
+}
+
+export interface PageRequest {
+  readonly limit?: number | undefined;
+  /** The cursor of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+export function appendEntry(entry: TrailEntry): Write {
+  const { trail } = exportKeys;
+  return {
+    type: "append",
+    key: trail,
+    value: JSON.stringify(entry),
+    at: entry.at,
+    maxLength: trailEntriesMax,
+  };
+}
+
+/** Reads a page of an organisation's trail. @throws {AppError} `validation_failed`: the cursor is of no page. */
+export async function readTrail(
+  store: Store,
+  organisationId: string,
+  { limit = pageDefault, cursor }: PageRequest,
+): Promise<TrailPage> {
+  if (cursor !== undefined && !/^\d{1,15}-\d{1,15}$/.test(cursor)) {
+    throw invalidCursor("Cannot read the trail from there");
+  }
+  const [found] = await store.read(exportsPartition(organisationId), [
+    {
+      type: "log",
+      key: exportKeys.trail,
+      limit: limit + 1,
+      reverse: true,
+      ...(cursor === undefined ? {} : { cursor }),
+    },
+  ]);
+  const page = found.slice(0, limit);
+  return {
+    entries: page.map(({ value }) => JSON.parse(value) as TrailEntry),
+    cursor: found.length > limit ? (page.at(-1)?.id ?? null) : null,
+  };
+}
+
+/** Creates the error about a cursor that is of no page. */
+export function invalidCursor(message: string): AppError {
+  return new AppError("validation_failed", message, {
+    fields: [{ pointer: "lastEvaluatedKey", detail: "Expected the lastEvaluatedKey of a page" }],
+  });
 }

@@ -9,13 +9,13 @@
  */
 
 import type { Clock } from "../../../auth/mod.ts";
+import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Announcer, Mail, Mailer, WebhookSender } from "../../../base/outbound/outbound.ts";
 import type { Logger } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import type { ExportLease } from "./export_lease.ts";
-import { type ExportJob, type ExportNotification, publicFault } from "./job.ts";
-import { failedMail, linkMail, passwordMail } from "./mails.ts";
+import { type ExportFault, type ExportJob, type ExportNotification, publicFault } from "./job.ts";
 import type { ExportRecipients, ExportSettings } from "./settings.ts";
 
 /** Most attempts of a notification. */
@@ -197,6 +197,55 @@ function eventOf({ exportId, request, result, error, failedAt, expiresAt }: Expo
   };
 }
 
-function isoTime(at: number): string {
-  return new Date(at).toISOString();
+/** Writes the mail about a finished file. Its password is null if the mail must not contain it. */
+function linkMail(
+  to: string,
+  { exportId, result, request, expiresAt }: ExportJob,
+  { link, password }: { readonly link: string; readonly password: string | null },
+): Mail {
+  return {
+    to,
+    kind: "exportCompleted",
+    subject: "Your export is ready",
+    text: paragraphs([
+      `The export ${exportId} is ready: ${result?.rowCount ?? 0} users, ${result?.fileSize ?? 0} bytes.`,
+      `Download it until ${isoTime(expiresAt)}:\n${link}`,
+      passwordLine(request.encrypt, password),
+      "Anyone with this link can download the file: do not forward it.",
+    ]),
+  };
+}
+
+function passwordLine(isEncrypted: boolean, password: string | null): string {
+  if (!isEncrypted) return "The file is not encrypted.";
+  return password === null ? "Its password is sent separately." : `Its password is ${password}`;
+}
+
+/** Writes the mail with the password only. */
+function passwordMail(to: string, { exportId }: ExportJob, password: string): Mail {
+  return {
+    to,
+    kind: "exportPassword",
+    subject: "The password of an export",
+    text: paragraphs([
+      `The password of the export ${exportId} is ${password}`,
+      "The link to the file was sent in another mail.",
+    ]),
+  };
+}
+
+function failedMail(to: string, exportId: string, fault: ExportFault): Mail {
+  return {
+    to,
+    kind: "exportFailed",
+    subject: "Your export failed",
+    text: paragraphs([
+      `The export ${exportId} failed: there is no file.`,
+      `The reason: ${publicFault(fault).message}`,
+    ]),
+  };
+}
+
+function paragraphs(texts: readonly string[]): string {
+  return `${texts.join("\n\n")}\n`;
 }

@@ -9,12 +9,22 @@ import { LeaseLost } from "../../../storage/background/due_queue.ts";
 import type { Blobs } from "../../../storage/mod.ts";
 import { type BuildOptions, type BuiltFile, buildFile, ProcessStopping } from "./build.ts";
 import { acquireExport, type ExportLease, type ExportLeaseOptions, setDue } from "./export_lease.ts";
-import { type ExportFault, type ExportJob, faultOf, nextDueAt, permanentFault } from "./job.ts";
+import type { TrailEntry } from "./job.ts";
+import {
+  duePartition,
+  type ExportFault,
+  type ExportJob,
+  type ExportRef,
+  exportKeys,
+  faultOf,
+  nextDueAt,
+  openSecret,
+  parseDueMember,
+  permanentFault,
+  type SecretSeal,
+} from "./job.ts";
 import type { Notifier } from "./notifications.ts";
-import { duePartition, type ExportRef, exportKeys, parseDueMember } from "./partitions.ts";
-import { openSecret, type SecretSeal } from "./sealed_secret.ts";
 import { fileParts } from "./stored_file.ts";
-import type { TrailEntry } from "./trail.ts";
 
 /** Most attempts without progress before a job fails. */
 const triesMax = 5;

@@ -9,8 +9,7 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Blobs } from "../../../storage/mod.ts";
 import type { Hash } from "../file/mod.ts";
-import type { ExportJob, PartRef } from "./job.ts";
-import type { ExportRef } from "./partitions.ts";
+import type { ExportJob, ExportRef, PartRef } from "./job.ts";
 
 /** Bytes hashed before other work gets a turn; about 2 ms in portable code. */
 const hashSliceBytes = 262_144;

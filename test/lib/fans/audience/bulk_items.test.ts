@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { AppError, type FieldError } from "../../../../lib/base/errors/mod.ts";
 import { checkActions } from "../../../../lib/fans/audience/actions/check_actions.ts";
 import { checkRewards } from "../../../../lib/fans/audience/actions/rewards.ts";
-import { NamedProjects } from "../../../../lib/fans/audience/batch/named_projects.ts";
+import { NamedProjects } from "../../../../lib/fans/audience/batch/items.ts";
 import { compileConfig } from "../../../../lib/fans/loyalty/mod.ts";
 
 const now = Date.parse("2026-06-01T12:00:00Z");

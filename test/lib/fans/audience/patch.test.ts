@@ -8,8 +8,7 @@ import {
   type CustomFields,
   customFieldsOf,
 } from "../../../../lib/fans/audience/profile/custom_fields.ts";
-import { mergePatch, patchErrors } from "../../../../lib/fans/audience/profile/patch.ts";
-import { preferencesError } from "../../../../lib/fans/audience/profile/preferences.ts";
+import { mergePatch, patchErrors, preferencesError } from "../../../../lib/fans/audience/profile/patch.ts";
 import { checkUpdate } from "../../../../lib/fans/audience/profile/updates.ts";
 import { compileConfig } from "../../../../lib/fans/loyalty/mod.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { walkShards } from "../../../../lib/fans/audience/search/shard_walk.ts";
+import { walkShards } from "../../../../lib/fans/audience/search/walks.ts";
 import { userShards } from "../../../../lib/fans/users/mod.ts";
 
 describe("a walk from shard to shard", () => {
