@@ -8,7 +8,7 @@ import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
 import type { Logger, Timer } from "../../../http/mod.ts";
 import type { Queue, Store } from "../../../storage/mod.ts";
-import { createDeadLetterQueue, type DeadLetterQueue } from "../worker/dead_letter_queue.ts";
+import { DeadLetterQueue } from "../worker/dead_letter_queue.ts";
 import type { ActionSink } from "../worker/process_actions.ts";
 import { actionShards, topicOf } from "../worker/queued_action.ts";
 import { ShardAssignments } from "../worker/shard_assignment.ts";
@@ -50,7 +50,7 @@ export interface ActionService {
 /** Creates the service. */
 export function createActionService(options: ActionServiceOptions): ActionService {
   const { store, queue, loyalty: sink, clock, random } = options;
-  const deadLetters = createDeadLetterQueue(options);
+  const deadLetters = new DeadLetterQueue(options);
   const shards = actionShards;
   const workers = new Set<ActionWorker>();
   const assignments = new ShardAssignments(store, shards);

@@ -15,9 +15,8 @@ import type { Column } from "./columns.ts";
 import { type CheckedSearch, checkSearch, type SearchRequest } from "./criteria.ts";
 import { firstPosition, walkFrom } from "./plan.ts";
 import { parsePosition, printPosition } from "./search_cursor.ts";
-import type { CompiledSearch, UserSearch } from "./types.ts";
+import type { Candidate, CompiledSearch, UserSearch } from "./types.ts";
 import { type ReadDemand, readUsers, type SearchedUser, type UserReaderOptions } from "./user_reader.ts";
-import type { Candidate } from "./walks.ts";
 
 /** Most users that one page examines. */
 const examinedUsersMax = 2_000;

@@ -60,3 +60,11 @@ export interface UserSearch {
   /** @throws {AppError} `validation_failed` with a pointer into the criteria for every error. */
   compile(organisationId: string, criteria: SearchCriteria): Promise<CompiledSearch>;
 }
+
+/** A user who may match. */
+export interface Candidate {
+  readonly userId: string;
+  /** The time of creation, Unix ms; null if the walk does not read it. */
+  readonly createdAt: number | null;
+  readonly nth: number;
+}

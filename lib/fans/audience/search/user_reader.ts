@@ -20,7 +20,7 @@ import {
   parseProfileRecord,
   readProfileRecord,
 } from "../profile/record.ts";
-import type { Candidate } from "./walks.ts";
+import type { Candidate } from "./types.ts";
 
 export interface UserRecords {
   readonly candidate: Candidate;

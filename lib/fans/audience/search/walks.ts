@@ -23,6 +23,7 @@ import {
 } from "../../users/mod.ts";
 import type { ValueRange } from "./filter_demands.ts";
 import { type PositionIn, printPosition } from "./search_cursor.ts";
+import type { Candidate } from "./types.ts";
 
 interface WalkOptions {
   readonly store: Store;
@@ -160,14 +161,6 @@ export function walkRest(
 
 /** Most shards that are read concurrently. */
 const concurrentShardsMax = 16;
-
-/** A user who may match. */
-export interface Candidate {
-  readonly userId: string;
-  /** The time of creation, Unix ms; null if the walk does not read it. */
-  readonly createdAt: number | null;
-  readonly nth: number;
-}
 
 /** A part of a walk. It may be empty although more follow. */
 interface WalkPart {

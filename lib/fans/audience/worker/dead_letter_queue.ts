@@ -50,8 +50,6 @@ export type RefusedUsers = ReadonlyMap<string, number>;
 
 type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
 
-export type DeadLetterQueue = ReturnType<typeof createDeadLetterQueue>;
-
 type StoredDeadAction = Omit<DeadAction, "id" | "action"> & { readonly action: string };
 
 const boardKey = "letters";
@@ -61,135 +59,145 @@ const refusedAgeMs = 1_000;
 /** Organisations whose refused users a process remembers. */
 const refusedOrganisationsMax = 1_000;
 
-export function createDeadLetterQueue({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
-  const refusedUsers = new Cache<RefusedUsers>({
-    entriesMax: refusedOrganisationsMax,
-    maxAgeMs: refusedAgeMs,
-    clock,
-  });
+export class DeadLetterQueue {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #refusedUsers: Cache<RefusedUsers>;
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#refusedUsers = new Cache({ entriesMax: refusedOrganisationsMax, maxAgeMs: refusedAgeMs, clock });
+  }
+
   /** Returns the dead letters of these ids that exist. */
-  async function get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]> {
+  async get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]> {
     if (ids.length === 0) return [];
     const reads = ids.map(id => ({ type: "record", key: recordKey(id) }) as const);
-    const found = await store.read(partitionOf(organisationId), reads);
+    const found = await this.#store.read(partitionOf(organisationId), reads);
     return found.flatMap((stored, index) => {
       const dead = stored === null ? null : parseDeadAction(ids[index] ?? "", stored.value);
       return dead === null ? [] : [dead];
     });
   }
+
   /** Lists dead letters of an organisation, newest first, with the number of all of them. */
-  async function list(
+  async list(
     organisationId: string,
     { offset, limit }: { readonly offset: number; readonly limit: number },
   ): Promise<{ readonly dead: readonly DeadAction[]; readonly size: number }> {
-    const min = clock() - keptMs + 1;
-    const [{ entries, size }, expired] = await store.read(partitionOf(organisationId), [
+    const min = this.#clock() - keptMs + 1;
+    const [{ entries, size }, expired] = await this.#store.read(partitionOf(organisationId), [
       { type: "board", key: boardKey, min, offset, limit, reverse: true },
       { type: "before", key: boardKey, score: min },
     ]);
     const ids = entries.map(({ member }) => member);
-    return { dead: await get(organisationId, ids), size: size - expired };
+    return { dead: await this.get(organisationId, ids), size: size - expired };
   }
-  return {
-    get,
-    list,
-    /**
-     * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is
-     * known. Returns whether an unexpired one was dropped to make room.
-     */
-    async add({ id, action, reason, attempts, at }: DeadAction, refusedUntil?: number): Promise<boolean> {
-      const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
-      const expireAt = at + keptMs;
-      const refused = { type: "score", op: "max", key: refusedKey, member: action.userId } as const;
-      return await decide(store, partitionOf(action.organisationId), {
-        reads: [
-          { type: "board", key: boardKey, limit: removedMax },
-          { type: "board", key: refusedKey, max: clock(), limit: removedMax },
-        ],
-        idempotent: true,
-        apply([{ entries, size }, { entries: over }]) {
-          const expiredUntil = clock() - keptMs;
-          const surplus = size - deadLettersMax;
-          const removed = entries.filter(
-            ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
-          );
-          const writes: Write[] = [
-            { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
-            { type: "put", key: actionKey(action), value: id, expireAt },
-            { type: "score", op: "set", key: boardKey, member: id, score: at },
-            ...removed.flatMap(({ member }) => removalOf(member)),
-            ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
-            ...(refusedUntil === undefined ? [] : [{ ...refused, score: refusedUntil }]),
-          ];
-          return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
-        },
-      });
-    },
-    /** Returns the users of an organisation whose further actions would become dead letters; at most a second old. */
-    async refusedUsers(organisationId: string): Promise<RefusedUsers> {
-      return await refusedUsers.getOrLoad(organisationId, async () => {
-        const limit = storageLimits.rangeLimitMax;
-        const [{ entries }] = await store.read(partitionOf(organisationId), [
-          { type: "board", key: refusedKey, min: clock() + 1, limit },
-        ]);
-        return { value: new Map(entries.map(({ member, score }) => [member, score])) };
-      });
-    },
-    /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
-    async noteTry({ id, action }: Pick<DeadAction, "id" | "action">, worker: string): Promise<number> {
-      const key = `tries:${id}`;
-      return await decide(store, partitionOf(action.organisationId), {
-        reads: [{ type: "record", key }],
-        idempotent: true,
-        apply([stored]) {
-          const workers: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
-          const others = workers.filter(name => name !== worker);
-          const value = JSON.stringify([...others, worker]);
-          return {
-            writes: [{ type: "put", key, value, expireAt: clock() + keptMs }],
-            answer: others.length,
-          };
-        },
-      });
-    },
-    /** Returns the dead letter of each action; null if it has none. */
-    async findByActions(
-      organisationId: string,
-      actions: readonly ActionKey[],
-    ): Promise<readonly (DeadAction | null)[]> {
-      const found: (DeadAction | null)[] = [];
-      for (let from = 0; from < actions.length; from += storageLimits.readsMax) {
-        const reads = actions
-          .slice(from, from + storageLimits.readsMax)
-          .map(action => ({ type: "record", key: actionKey(action) }) as const);
-        const ids = (await store.read(partitionOf(organisationId), reads)).map(id => id?.value ?? null);
-        const dead = await get(
-          organisationId,
-          ids.filter(id => id !== null),
+
+  /**
+   * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is
+   * known. Returns whether an unexpired one was dropped to make room.
+   */
+  async add({ id, action, reason, attempts, at }: DeadAction, refusedUntil?: number): Promise<boolean> {
+    const clock = this.#clock;
+    const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
+    const expireAt = at + keptMs;
+    const refused = { type: "score", op: "max", key: refusedKey, member: action.userId } as const;
+    return await decide(this.#store, partitionOf(action.organisationId), {
+      reads: [
+        { type: "board", key: boardKey, limit: removedMax },
+        { type: "board", key: refusedKey, max: this.#clock(), limit: removedMax },
+      ],
+      idempotent: true,
+      apply([{ entries, size }, { entries: over }]) {
+        const expiredUntil = clock() - keptMs;
+        const surplus = size - deadLettersMax;
+        const removed = entries.filter(
+          ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
         );
-        const byId = new Map(dead.map(one => [one.id, one]));
-        found.push(...ids.map(id => (id === null ? null : (byId.get(id) ?? null))));
-      }
-      return found;
-    },
-    /**
-     * Counts the dead letters of the 500 oldest organisations, and leaves out those without any. `spaceId` is the space of the
-     * newest.
-     */
-    async count() {
-      const organisations = await oldestOrganisations(store);
-      const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
-        const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
-        return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
-      });
-      return counts.flat();
-    },
-    /** Removes dead letters; unknown ids are ignored. */
-    async remove(organisationId: string, ids: readonly string[]): Promise<void> {
-      if (ids.length === 0) return;
-      await store.commit(partitionOf(organisationId), { writes: ids.flatMap(removalOf) });
-    },
-  };
+        const writes: Write[] = [
+          { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
+          { type: "put", key: actionKey(action), value: id, expireAt },
+          { type: "score", op: "set", key: boardKey, member: id, score: at },
+          ...removed.flatMap(({ member }) => removalOf(member)),
+          ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
+          ...(refusedUntil === undefined ? [] : [{ ...refused, score: refusedUntil }]),
+        ];
+        return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
+      },
+    });
+  }
+
+  /** Returns the users of an organisation whose further actions would become dead letters; at most a second old. */
+  async refusedUsers(organisationId: string): Promise<RefusedUsers> {
+    return await this.#refusedUsers.getOrLoad(organisationId, async () => {
+      const limit = storageLimits.rangeLimitMax;
+      const [{ entries }] = await this.#store.read(partitionOf(organisationId), [
+        { type: "board", key: refusedKey, min: this.#clock() + 1, limit },
+      ]);
+      return { value: new Map(entries.map(({ member, score }) => [member, score])) };
+    });
+  }
+
+  /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
+  async noteTry({ id, action }: Pick<DeadAction, "id" | "action">, worker: string): Promise<number> {
+    const clock = this.#clock;
+    const key = `tries:${id}`;
+    return await decide(this.#store, partitionOf(action.organisationId), {
+      reads: [{ type: "record", key }],
+      idempotent: true,
+      apply([stored]) {
+        const workers: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
+        const others = workers.filter(name => name !== worker);
+        const value = JSON.stringify([...others, worker]);
+        return {
+          writes: [{ type: "put", key, value, expireAt: clock() + keptMs }],
+          answer: others.length,
+        };
+      },
+    });
+  }
+
+  /** Returns the dead letter of each action; null if it has none. */
+  async findByActions(
+    organisationId: string,
+    actions: readonly ActionKey[],
+  ): Promise<readonly (DeadAction | null)[]> {
+    const found: (DeadAction | null)[] = [];
+    for (let from = 0; from < actions.length; from += storageLimits.readsMax) {
+      const reads = actions
+        .slice(from, from + storageLimits.readsMax)
+        .map(action => ({ type: "record", key: actionKey(action) }) as const);
+      const ids = (await this.#store.read(partitionOf(organisationId), reads)).map(id => id?.value ?? null);
+      const dead = await this.get(
+        organisationId,
+        ids.filter(id => id !== null),
+      );
+      const byId = new Map(dead.map(one => [one.id, one]));
+      found.push(...ids.map(id => (id === null ? null : (byId.get(id) ?? null))));
+    }
+    return found;
+  }
+
+  /**
+   * Counts the dead letters of the 500 oldest organisations, and leaves out those without any. `spaceId` is the space of the
+   * newest.
+   */
+  async count() {
+    const organisations = await oldestOrganisations(this.#store);
+    const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
+      const { dead, size: count } = await this.list(organisationId, { offset: 0, limit: 1 });
+      return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
+    });
+    return counts.flat();
+  }
+
+  /** Removes dead letters; unknown ids are ignored. */
+  async remove(organisationId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#store.commit(partitionOf(organisationId), { writes: ids.flatMap(removalOf) });
+  }
 }
 
 function partitionOf(organisationId: string): Partition {

@@ -9,7 +9,7 @@ import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createRedisQueue, createRedisStore } from "../../../../../adapters/redis/mod.ts";
 import { createQueueIntake } from "../../../../../lib/fans/audience/actions/intake.ts";
-import { createDeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
+import { DeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
 import { actionShards, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../../../../lib/fans/directory/seed.ts";
 import { createPlatform } from "../../../../../lib/mod.ts";
@@ -35,7 +35,7 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
   await seedDirectory(store, orderedSeed, { clock: Date.now });
   const intake = createQueueIntake({
     ...{ queue, shards: actionShards, clock: Date.now, onPushed: () => {} },
-    deadLetters: createDeadLetterQueue({ store, clock: Date.now }),
+    deadLetters: new DeadLetterQueue({ store, clock: Date.now }),
   });
   const workers = Array.from({ length: 3 }, () => {
     const program = start([process.execPath, "--import", "tsx", file, server.url, String(leaseMs)]);

@@ -3,9 +3,8 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
 import { AppError, type ErrorCode } from "../../../../../lib/base/errors/mod.ts";
 import {
-  createDeadLetterQueue,
   type DeadAction,
-  type DeadLetterQueue,
+  DeadLetterQueue,
 } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
 import {
   createActionProcessor,
@@ -46,7 +45,7 @@ interface World {
 
 function openWorld(): World {
   const clock = createTestClock();
-  const deadLetters = createDeadLetterQueue({
+  const deadLetters = new DeadLetterQueue({
     store: createMemoryStore({ clock: clock.now }),
     clock: clock.now,
   });
@@ -194,7 +193,7 @@ describe("dead letters", () => {
   it("expire after 7 days, to the millisecond", async () => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock: clock.now });
-    const deadLetters = createDeadLetterQueue({ store, clock: clock.now });
+    const deadLetters = new DeadLetterQueue({ store, clock: clock.now });
     await deadLetters.add(dead(1, clock.now()));
     clock.advance(7 * 86_400_000 - 1);
     assert.equal((await deadLetters.list("club", first)).dead.length, 1);
@@ -205,7 +204,7 @@ describe("dead letters", () => {
   it("are at most 10,000 of an organisation: a further one drops the oldest and reports that", async () => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock: clock.now });
-    const deadLetters = createDeadLetterQueue({ store, clock: clock.now });
+    const deadLetters = new DeadLetterQueue({ store, clock: clock.now });
     for (let n = 0; n < 10_000; n++) assert.equal(await deadLetters.add(dead(n, clock.now() + n)), false);
     assert.equal(await deadLetters.add(dead(10_000, clock.now() + 10_000)), true);
     assert.equal((await deadLetters.list("club", first)).size, 10_000);
@@ -227,7 +226,7 @@ describe("the actions of many users", () => {
             open.set(actionId, error => (error === undefined ? resolve(null) : reject(error)));
           }),
       ),
-      deadLetters: createDeadLetterQueue({ store: createMemoryStore(), clock: clock.now }),
+      deadLetters: new DeadLetterQueue({ store: createMemoryStore(), clock: clock.now }),
       name: "worker",
       clock: clock.now,
       timer(callback) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../../lib/base/errors/mod.ts";
-import { createDeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
+import { DeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
 import { encodeAction, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
 import { ShardConsumer } from "../../../../../lib/fans/audience/worker/shard_consumer.ts";
 import { startActionWorker } from "../../../../../lib/fans/audience/worker/worker.ts";
@@ -190,7 +190,7 @@ describe("a worker that stops", () => {
         attempts += 1;
         throw new AppError("storage_unavailable", "Cannot reach the store");
       }),
-      deadLetters: createDeadLetterQueue({ store, clock: clock.now }),
+      deadLetters: new DeadLetterQueue({ store, clock: clock.now }),
       name: "w",
       clock: clock.now,
       timer,

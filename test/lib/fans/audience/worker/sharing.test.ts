@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../../../../adapters/memory/mod.ts";
 import { createQueueIntake } from "../../../../../lib/fans/audience/actions/intake.ts";
-import { createDeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
+import { DeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
 import { actionShards, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
 import { type ActionWorker, startActionWorker } from "../../../../../lib/fans/audience/worker/worker.ts";
 import { silentLogger } from "../../../../../lib/http/mod.ts";
@@ -30,11 +30,11 @@ describe("workers of one queue", () => {
           await new Promise(resolve => setImmediate(resolve));
           seen.set(userId, [...(seen.get(userId) ?? []), Number(data.n)]);
         }),
-        deadLetters: createDeadLetterQueue({ store, clock }),
+        deadLetters: new DeadLetterQueue({ store, clock }),
       });
     const intake = createQueueIntake({
       ...{ queue, shards: actionShards, clock, onPushed: () => {} },
-      deadLetters: createDeadLetterQueue({ store, clock }),
+      deadLetters: new DeadLetterQueue({ store, clock }),
     });
     const tenant = { organisationId: "club", spaceId: "space", action: "step" };
     let pushed = 0;
