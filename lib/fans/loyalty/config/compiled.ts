@@ -199,6 +199,16 @@ export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
+/** Returns a user's value of each metric of the configuration. */
+export function metricValues(
+  { config }: Pick<CompiledConfig, "config">,
+  values: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    config.metrics.map(({ id, defaultValue }) => [id, ownValue(values, id) ?? defaultValue]),
+  );
+}
+
 /** Checks whether a record has entries, without making an array of them. */
 export function hasEntries(record: object): boolean {
   for (const _ in record) return true;

@@ -47,21 +47,7 @@ export function sentDocument(
  * @throws {AppError} `validation_failed` with every error, located in the body, up to {@linkcode documentErrorsMax}.
  */
 export function requireValid({ document, pointer }: ReturnType<typeof sentDocument>): void {
-  try {
-    compileConfig(document);
-  } catch (cause) {
-    if (!(cause instanceof AppError) || cause.fields === undefined) throw cause;
-    const { code, message, fields } = cause;
-    const located = fields.slice(0, documentErrorsMax).map(field => ({
-      ...field,
-      pointer: pointer + field.pointer,
-    }));
-    throw new AppError(code, message, {
-      cause,
-      fields: located,
-      ...(fields.length > located.length ? { details: { errorsTotal: fields.length } } : {}),
-    });
-  }
+  requireCompiling(document, field => ({ ...field, pointer: pointer + field.pointer }));
 }
 
 /**
@@ -70,15 +56,24 @@ export function requireValid({ document, pointer }: ReturnType<typeof sentDocume
  * @throws {AppError} `validation_failed`: every error is one of the number that names the version.
  */
 export function requireUsable(document: unknown): void {
+  requireCompiling(document, ({ pointer, detail }) => ({
+    pointer: "/version",
+    detail: `The document of the version is no longer valid at ${pointer}: ${detail}`,
+  }));
+}
+
+function requireCompiling(document: unknown, locate: (field: FieldError) => FieldError): void {
   try {
     compileConfig(document);
   } catch (cause) {
     if (!(cause instanceof AppError) || cause.fields === undefined) throw cause;
-    const fields = cause.fields.slice(0, documentErrorsMax).map(({ pointer, detail }) => ({
-      pointer: "/version",
-      detail: `The document of the version is no longer valid at ${pointer}: ${detail}`,
-    }));
-    throw new AppError(cause.code, cause.message, { cause, fields });
+    const { code, message, fields } = cause;
+    const located = fields.slice(0, documentErrorsMax).map(locate);
+    throw new AppError(code, message, {
+      cause,
+      fields: located,
+      ...(fields.length > located.length ? { details: { errorsTotal: fields.length } } : {}),
+    });
   }
 }
 

@@ -71,7 +71,7 @@ const ReplayBody = named(
 const path = "/api/v2/spaces/:spaceId/loyalty/webhooks";
 
 export function webhookRoutes(context: WebhookControlContext) {
-  return [listRoute(context), getRoute(context), enableRoute(context), ...deadLetterRoutes(context)];
+  return [listRoute(context), ...webhookRoutesOfOne(context), ...deadLetterRoutes(context)];
 }
 
 function listRoute(context: WebhookControlContext) {
@@ -100,39 +100,39 @@ function listRoute(context: WebhookControlContext) {
   });
 }
 
-function getRoute(context: WebhookControlContext) {
-  return route({
-    method: "GET",
-    path: `${path}/:webhookId`,
-    operation: "getLoyaltyWebhook",
-    summary: "Get a webhook with its secret",
-    description: "Returns the webhook, its health, and the secret with which its receiver verifies messages.",
+function webhookRoutesOfOne(context: WebhookControlContext) {
+  const common = {
     auth: context.configWriter,
     params: WebhookParams,
     responses: { 200: { description: "The webhook", schema: WebhookDocument } },
     errors: ["not_found"],
-    handle: async ({ principal, params }) =>
-      await webhookReply(context, await findWebhook(context, principal, params)),
-  });
-}
-
-function enableRoute(context: WebhookControlContext) {
-  return route({
-    method: "POST",
-    path: `${path}/:webhookId/enable`,
-    operation: "enableLoyaltyWebhook",
-    summary: "Enable a disabled webhook",
-    description: "What the webhook missed is among its dead letters: replay them afterwards.",
-    auth: context.configWriter,
-    params: WebhookParams,
-    responses: { 200: { description: "The webhook", schema: WebhookDocument } },
-    errors: ["not_found"],
-    handle: async ({ principal, params }) => {
-      const found = await findWebhook(context, principal, params);
-      await context.webhooks.enable(found.address, found.webhook);
-      return await webhookReply(context, found);
-    },
-  });
+  } as const;
+  return [
+    route({
+      ...common,
+      method: "GET",
+      path: `${path}/:webhookId`,
+      operation: "getLoyaltyWebhook",
+      summary: "Get a webhook with its secret",
+      description:
+        "Returns the webhook, its health, and the secret with which its receiver verifies messages.",
+      handle: async ({ principal, params }) =>
+        await webhookReply(context, await findWebhook(context, principal, params)),
+    }),
+    route({
+      ...common,
+      method: "POST",
+      path: `${path}/:webhookId/enable`,
+      operation: "enableLoyaltyWebhook",
+      summary: "Enable a disabled webhook",
+      description: "What the webhook missed is among its dead letters: replay them afterwards.",
+      handle: async ({ principal, params }) => {
+        const found = await findWebhook(context, principal, params);
+        await context.webhooks.enable(found.address, found.webhook);
+        return await webhookReply(context, found);
+      },
+    }),
+  ];
 }
 
 function deadLetterRoutes(context: WebhookControlContext) {

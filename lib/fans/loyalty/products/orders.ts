@@ -6,15 +6,14 @@
 
 import { periodOf } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
-import { countedUnit, ownValue } from "../config/compiled.ts";
+import { type CompiledConfig, type CompiledProduct, countedUnit, ownValue } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
 import { readCounter } from "../engine/counters.ts";
 import { NextState } from "../engine/next_state.ts";
 import { isCouponValid } from "../engine/rewards.ts";
-import type { ProfileFields } from "../user/state.ts";
 import {
   nothingReceived,
+  type ProfileFields,
   type Redemption,
   type RedemptionFault,
   timeZoneOf,

@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
-import { ownValue } from "../config/compiled.ts";
+import { type CompiledConfig, type CompiledProduct, metricValues } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
 import { type CouponView, couponView } from "../coupons/coupons.ts";
 import { advanceTime } from "../engine/advance_time.ts";
@@ -179,12 +178,7 @@ function redemptionView(
       coupon: receivedCoupon(config, state, redemption),
       items: received.items,
     },
-    balances: Object.fromEntries(
-      config.config.metrics.map(({ id: metricId, defaultValue }) => [
-        metricId,
-        ownValue(state.metrics, metricId) ?? defaultValue,
-      ]),
-    ),
+    balances: metricValues(config, state.metrics),
     metadata,
     createdAt: boughtAt,
     changedAt,

@@ -276,38 +276,31 @@ async function resultOf(
   return { redemption, state, transactionId: recordId };
 }
 
+/** Finds a redemption. That of a merged user is the account's record of it, where it was refunded there, with the account's state. */
 async function findRedemption(
   services: RedemptionServices,
   user: SpaceUser,
   id: string,
 ): Promise<RedemptionResult> {
-  const { store, states } = services;
-  const partition = spaceUserPartition(user);
-  const [stored, closed] = await store.read(partition, [states.query, readRedemption(id)]);
-  const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
-  const { mergedInto } = state;
-  const redemption = openRedemption(state, id) ?? (closed === null ? null : parseRedemption(closed));
-  if (redemption !== null && mergedInto !== null)
-    return await inAccount(services, { ...user, userId: mergedInto }, redemption);
+  const { state, redemption } = await readUserRedemption(services, user, id);
   if (redemption === null) {
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
   }
-  return { redemption, state, transactionId: null };
+  if (state.mergedInto === null) return { redemption, state, transactionId: null };
+  const account = await readUserRedemption(services, { ...user, userId: state.mergedInto }, id);
+  return { redemption: account.redemption ?? redemption, state: account.state, transactionId: null };
 }
 
-/** Returns a redemption of a merged user: the account's record of it, where it was refunded there, with the account's balances. */
-async function inAccount(
+async function readUserRedemption(
   { store, states }: RedemptionServices,
-  account: SpaceUser,
-  redemption: Redemption,
-): Promise<RedemptionResult> {
-  const partition = spaceUserPartition(account);
-  const [stored, refunded] = await store.read(partition, [states.query, readRedemption(redemption.id)]);
-  return {
-    redemption: refunded === null ? redemption : parseRedemption(refunded),
-    state: stored === null ? emptyState(account.projectId) : states.valueOf(partition, stored),
-    transactionId: null,
-  };
+  user: SpaceUser,
+  id: string,
+): Promise<{ readonly state: UserState; readonly redemption: Redemption | null }> {
+  const partition = spaceUserPartition(user);
+  const [stored, closed] = await store.read(partition, [states.query, readRedemption(id)]);
+  const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
+  const redemption = openRedemption(state, id) ?? (closed === null ? null : parseRedemption(closed));
+  return { state, redemption };
 }
 
 /**

@@ -15,7 +15,7 @@ import type {
   Stored,
   Version,
 } from "../../../storage/mod.ts";
-import { type CompiledChallenge, type CompiledConfig, ownValue } from "../config/compiled.ts";
+import { type CompiledChallenge, type CompiledConfig, metricValues, ownValue } from "../config/compiled.ts";
 import type { Challenge, Metric, Mission } from "../config/document.ts";
 import { advanceTime } from "../engine/advance_time.ts";
 import type { LedgerEntry } from "../ledger/movements.ts";
@@ -55,7 +55,12 @@ interface ReadView<T> {
 export type LoyaltyReader = ReturnType<typeof createLoyaltyReader>;
 
 export function createLoyaltyReader({ store, clock, configOf, states }: LoyaltyServices) {
-  const summaries = new SummaryCache();
+  /**
+   * By the state object that they are made from. Every commit that adds a notification also changes the state, so a summary stands for
+   * the notifications too if they were read after the state was known. No {@linkcode Cache}, because entries last as long as their
+   * states.
+   */
+  const summaries = new WeakMap<UserState, CachedSummary>();
   const [readMarks, readEntries] = inboxReads;
   function stateIn(user: SpaceUser, stored: Stored | null): UserState {
     return stored === null ? emptyState(user.projectId) : states.valueOf(spaceUserPartition(user), stored);
@@ -74,16 +79,18 @@ export function createLoyaltyReader({ store, clock, configOf, states }: LoyaltyS
       const [config, [stored, marks, ...extraRecords], early] = await Promise.all([
         configOf(user.spaceId),
         store.read(partition, [states.query, readMarks, ...extraReads]),
-        cachedState !== undefined && summaries.has(cachedState, clock())
+        cachedState !== undefined && isCurrent(summaries.get(cachedState), clock())
           ? null
           : store.read(partition, [readEntries]),
       ]);
       const found = stateIn(user, stored);
       const now = clock();
-      const context = { config, marks: marks?.version ?? null, now };
+      const marksVersion = marks?.version ?? null;
       const rest = { isKnown: stored !== null, extraRecords };
-      const cached = summaries.get(found, context);
-      if (cached !== undefined) return { view: cached, ...rest };
+      const cached = summaries.get(found);
+      if (cached?.config === config && cached.marksVersion === marksVersion && isCurrent(cached, now)) {
+        return { view: cached.summary, ...rest };
+      }
       const [entries] = await (early ?? store.read(partition, [readEntries]));
       const policy = inboxPolicy(config);
       const { state } = advanceTime(config, found, now);
@@ -92,7 +99,7 @@ export function createLoyaltyReader({ store, clock, configOf, states }: LoyaltyS
       // Entries that were read after a state was known are not older than that state.
       if (found === cachedState && state === found) {
         const until = Math.min(summaryValidUntil(state, now), inboxValidUntil(entries, { policy, now }));
-        summaries.set(found, context, { summary, until });
+        summaries.set(found, { config, marksVersion, from: now, until, summary });
       }
       return { view: summary, ...rest };
     },
@@ -142,20 +149,18 @@ export interface LoyaltySummary {
 }
 
 /** Summarises a state that is advanced to `at` (Unix ms). */
-export function summarize(
+function summarize(
   compiled: CompiledConfig,
   state: UserState,
   at: number,
 ): Omit<LoyaltySummary, "unreadNotifications"> {
   const { config } = compiled;
   return {
-    metrics: Object.fromEntries(config.metrics.map(metric => [metric.id, balanceOf(metric, state)])),
+    metrics: metricValues(compiled, state.metrics),
     balances: Object.fromEntries(
       config.metrics.map(metric => [metric.id, lifetimeBalances(metric, state, at)]),
     ),
-    inventory: Object.fromEntries(
-      config.inventory.map(({ id }) => [id, ownValue(state.inventory, id) ?? []]),
-    ),
+    inventory: inventoryItems(compiled, state),
     tier: tierOf(compiled, state),
     activeChallenges: activeChallenges(compiled, state),
   };
@@ -170,6 +175,13 @@ function summaryValidUntil({ dueAt, lots }: UserState, at: number): number {
 
 function balanceOf({ id, defaultValue }: Metric, state: UserState): number {
   return ownValue(state.metrics, id) ?? defaultValue;
+}
+
+function inventoryItems(
+  { config }: CompiledConfig,
+  state: UserState,
+): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(config.inventory.map(({ id }) => [id, ownValue(state.inventory, id) ?? []]));
 }
 
 function lifetimeBalances(metric: Metric, state: UserState, at: number): LifetimeBalances {
@@ -196,54 +208,20 @@ function tierOf({ config, metrics }: CompiledConfig, state: UserState): LoyaltyS
   return { id, name, progress: { current, target: next.threshold, percent } };
 }
 
-/** Dependencies of a summary other than the state. */
-interface SummaryContext {
+/** A summary with what it depends on beside the state. */
+interface CachedSummary {
   readonly config: CompiledConfig;
   /** The version of the record that marks notifications as read; null: there is none. */
-  readonly marks: Version | null;
+  readonly marksVersion: Version | null;
   /** Unix ms. */
-  readonly now: number;
+  readonly from: number;
+  /** Unix ms, exclusive. */
+  readonly until: number;
+  readonly summary: LoyaltySummary;
 }
 
-/**
- * Summaries by the state object that they are made from. Every commit that adds a notification also changes the state, so a summary
- * stands for the notifications too if they were read after the state was known. No {@linkcode Cache}, because entries last as long
- * as their states.
- */
-class SummaryCache {
-  readonly #summaries = new WeakMap<
-    UserState,
-    SummaryContext & { readonly summary: LoyaltySummary; readonly until: number }
-  >();
-
-  /** Returns true where there is a summary of the state that time has not outdated. */
-  has(state: UserState, now: number): boolean {
-    const cached = this.#summaries.get(state);
-    return cached !== undefined && isCurrent(cached, now);
-  }
-
-  /** Returns the summary of the state where it is still true: the same object each time. */
-  get(state: UserState, { config, marks, now }: SummaryContext): LoyaltySummary | undefined {
-    const cached = this.#summaries.get(state);
-    if (cached === undefined || cached.config !== config || cached.marks !== marks) return undefined;
-    return isCurrent(cached, now) ? cached.summary : undefined;
-  }
-
-  /** Keeps the summary of a state that stays true until `until`, in Unix ms, exclusive. */
-  set(
-    state: UserState,
-    context: SummaryContext,
-    { summary, until }: { readonly summary: LoyaltySummary; readonly until: number },
-  ): void {
-    this.#summaries.set(state, { ...context, summary, until });
-  }
-}
-
-function isCurrent(
-  { now: from, until }: { readonly now: number; readonly until: number },
-  now: number,
-): boolean {
-  return from <= now && now < until;
+function isCurrent(cached: CachedSummary | undefined, now: number): boolean {
+  return cached !== undefined && cached.from <= now && now < cached.until;
 }
 
 const texts = v.array(v.string());
@@ -265,26 +243,17 @@ const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly
 export function rewardsProfile(compiled: CompiledConfig, state: UserState): RewardsProfile {
   const cached = shown.get(state);
   if (cached?.config === compiled) return cached.profile;
-  const profile = show(compiled, state);
+  const challenges = compiled.config.challenges.map(({ id }) => {
+    const { status, missionsCompleted = [] } = ownValue(state.challenges, id) ?? {};
+    return [id, { isCompleted: status === "completed", missionsCompleted }] as const;
+  });
+  const profile = {
+    metrics: metricValues(compiled, state.metrics),
+    inventory: inventoryItems(compiled, state),
+    challenges: Object.fromEntries(challenges),
+  };
   shown.set(state, { config: compiled, profile });
   return profile;
-}
-
-function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
-  return {
-    metrics: Object.fromEntries(
-      config.metrics.map(({ id, defaultValue }) => [id, ownValue(state.metrics, id) ?? defaultValue]),
-    ),
-    inventory: Object.fromEntries(
-      config.inventory.map(({ id }) => [id, ownValue(state.inventory, id) ?? []]),
-    ),
-    challenges: Object.fromEntries(
-      config.challenges.map(({ id }) => {
-        const { status, missionsCompleted = [] } = ownValue(state.challenges, id) ?? {};
-        return [id, { isCompleted: status === "completed", missionsCompleted }];
-      }),
-    ),
-  };
 }
 
 type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
@@ -328,7 +297,7 @@ function challengeViews(compiled: CompiledConfig, state: UserState, at: number):
 }
 
 /** Lists the challenges that are in progress and shown in profiles. */
-export function activeChallenges(compiled: CompiledConfig, state: UserState): readonly ChallengeView[] {
+function activeChallenges(compiled: CompiledConfig, state: UserState): readonly ChallengeView[] {
   return Object.entries(state.challenges).flatMap(([id, progress]) => {
     const of = progress.status === "in_progress" ? compiled.challenges.get(id) : undefined;
     return of?.challenge.showInProfile === true ? [challengeView(compiled, state, of, progress)] : [];
@@ -477,18 +446,16 @@ class Page {
 /** Lists the entries of a record, newest first. */
 function itemsOf(record: HistoryEntry, reversed: ReadonlySet<string>): readonly LedgerEntryView[] {
   const items = transactionsOf(record).flatMap(transaction =>
-    transaction.entries.map((entry, n): LedgerEntryView => {
-      const { id, at } = transaction;
-      const isReversed = reversed.has(id);
-      return {
-        id: entryId(id, n),
-        at: entry.at ?? at,
+    transaction.entries.map(
+      (entry, n): LedgerEntryView => ({
+        id: entryId(transaction.id, n),
+        at: entry.at ?? transaction.at,
         entry,
         transaction,
         record,
-        isReversed,
-      };
-    }),
+        isReversed: reversed.has(transaction.id),
+      }),
+    ),
   );
   return items.reverse();
 }

@@ -13,8 +13,7 @@ import { type BoardPreview, createBoardPreview } from "../../leaderboards/scores
 import { boardFaults } from "../../leaderboards/settings/board_settings.ts";
 import type { Command, CommandResult } from "../commit.ts";
 import { compileConfig } from "../config/compile.ts";
-import type { CompiledConfig } from "../config/compiled.ts";
-import { ownValue } from "../config/compiled.ts";
+import { type CompiledConfig, ownValue } from "../config/compiled.ts";
 import { choiceOf, fieldErrors, hasMember } from "../config/fields.ts";
 import { RewardSchema } from "../config/parts.ts";
 import { isTakenBack } from "../corrections.ts";
@@ -30,6 +29,7 @@ import {
   refundCommand,
   settleRedemptionCommand,
 } from "../products/redemptions.ts";
+import type { ProductAddress } from "../products/stock.ts";
 import { requireReportable } from "../report.ts";
 import { type HistoryEntry, type Notification, transactionsOf } from "../user/history.ts";
 import { earningOf } from "../user/read_history.ts";
@@ -66,7 +66,7 @@ interface Player {
 interface NamedStep {
   readonly user: string;
   readonly record?: HistoryEntry;
-  redemption?: Redemption;
+  redemption?: Redemption | undefined;
   isReversed: boolean;
 }
 
@@ -158,7 +158,7 @@ class ScenarioPlayer {
       const reservation = { fault: null, isTaken: takesStock, code };
       ({ redemption } = this.#run(context, settleRedemptionCommand(step, reservation), []));
     }
-    this.#name(id, context, { user, ...(redemption === undefined ? {} : { redemption }), isReversed: false });
+    this.#name(id, context, { user, redemption, isReversed: false });
   }
 
   #refund({ refund: id }: StepOf<"refund">, context: StepContext): void {
@@ -346,15 +346,10 @@ class ScenarioPlayer {
       for (const [id, value] of Object.entries(expect[part as keyof typeof parts])) {
         const expected = Array.isArray(value) ? [...value].sort() : value;
         const [at, actual] = [`${pointer}${jsonPointer(part, id)}`, actualOf(id)];
-        if (actual === undefined) {
-          const isStock = part === "stock";
-          this.#error(
-            at,
-            isStock
-              ? "Expected a product with a limited stock"
-              : `Expected one that is listed under /${part}`,
-          );
-        } else this.#compare({ pointer: at, user, what: `${part}.${id}`, expected, actual });
+        if (actual === undefined && part === "stock") {
+          this.#error(at, "Expected a product with a limited stock");
+        } else if (actual === undefined) this.#error(at, `Expected one that is listed under /${part}`);
+        else this.#compare({ pointer: at, user, what: `${part}.${id}`, expected, actual });
       }
     }
     if (expect.notifications === undefined) return;
@@ -376,10 +371,7 @@ class ScenarioPlayer {
 function soldKey({
   productId,
   stockPeriod = "",
-}: {
-  readonly productId: string;
-  readonly stockPeriod?: string | undefined;
-}): string {
+}: Omit<ProductAddress, "organisationId" | "spaceId">): string {
   return `${productId} ${stockPeriod}`;
 }
 
@@ -454,19 +446,11 @@ const steps = {
   redeem: redeemStep,
   refund: refundStep,
   reverse: reverseStep,
+  action: actionStep,
 };
-const allSteps = [
-  actionStep,
-  profileStep,
-  expectStep,
-  grantStep,
-  redeemStep,
-  refundStep,
-  reverseStep,
-] as const;
-const step = choiceOf("ScenarioStep", allSteps, input => {
-  const kind = Object.keys(steps).find(name => hasMember(input, name));
-  return kind === undefined ? actionStep : steps[kind as keyof typeof steps];
+const step = choiceOf("ScenarioStep", Object.values(steps), input => {
+  const kind = Object.keys(steps).find(name => hasMember(input, name)) ?? "action";
+  return steps[kind as keyof typeof steps];
 });
 
 const section = v.exactOptional(v.unknown());
@@ -486,10 +470,7 @@ const ScenariosSchema = v.strictObject({
 });
 
 type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
-type StepOf<K extends "action" | "profile" | "expect" | "grant" | "redeem" | "refund" | "reverse"> = Extract<
-  Scenario["steps"][number],
-  Readonly<Record<K, unknown>>
->;
+type StepOf<K extends keyof typeof steps> = v.InferOutput<(typeof steps)[K]>;
 
 /**
  * Plays scenarios, each with users of its own. Limits for all users together and the stock of code pools never run out.

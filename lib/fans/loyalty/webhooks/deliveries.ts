@@ -30,7 +30,7 @@ import {
 } from "../../../storage/mod.ts";
 import { keyName } from "../../../storage/names.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import type { ProgressCache } from "./progress.ts";
+import type { EntryFailure, ProgressCache } from "./progress.ts";
 import type { WebhookServices } from "./services.ts";
 
 /** Most dead letters of a webhook; the oldest is removed where there would be more. */
@@ -112,7 +112,7 @@ function waitingDeliveries({ store, clock }: Pick<WebhookServices, "store" | "cl
       const id = deliveryIdOf(delivery.id);
       await decide(store, webhookPartition(address), {
         reads: [
-          { type: "record", key: deliveryKey(id) },
+          readDelivery(id),
           { type: "standing", key: waiting, member: id },
           { type: "board", key: waiting, limit: 0 },
           { type: "standing", key: dead, member: id },
@@ -162,7 +162,7 @@ function deadDeliveries({ store, clock }: Pick<WebhookServices, "store" | "clock
       const id = deliveryIdOf(delivery.id);
       await decide(store, webhookPartition(address), {
         reads: [
-          { type: "record", key: deliveryKey(id) },
+          readDelivery(id),
           { type: "standing", key: dead, member: id },
           { type: "board", key: dead, limit: clearedMax },
         ],
@@ -200,18 +200,21 @@ function deadDeliveries({ store, clock }: Pick<WebhookServices, "store" | "clock
     },
     /** Makes dead letters due again and returns the ids of those that exist. */
     async replay(address: WebhookAddress, deliveryIds: readonly string[]): Promise<readonly string[]> {
-      const found = await readDeliveries(store, address, deliveryIds);
-      const now = clock();
-      const writes = deliveryIds.flatMap((id, index): readonly Write[] => {
-        const delivery = found[index] ?? null;
-        if (delivery === null) return [];
-        return [
-          ...waitingWrites({ ...delivery, since: now, attempts: 0 }, now),
-          { type: "unscore", key: dead, member: id },
-        ];
+      return await decide(store, webhookPartition(address), {
+        reads: deliveryIds.map(readDelivery),
+        idempotent: true,
+        apply(found) {
+          const now = clock();
+          const again = (delivery: StoredDelivery): readonly Write[] => [
+            ...waitingWrites({ ...delivery, since: now, attempts: 0 }, now),
+            { type: "unscore", key: dead, member: deliveryIdOf(delivery.id) },
+          ];
+          return {
+            writes: found.flatMap(stored => (stored === null ? [] : again(parseDelivery(stored)))),
+            answer: deliveryIds.filter((_, index) => (found[index] ?? null) !== null),
+          };
+        },
       });
-      if (writes.length > 0) await store.commit(webhookPartition(address), { writes });
-      return deliveryIds.filter((_, index) => (found[index] ?? null) !== null);
     },
   };
 }
@@ -222,9 +225,16 @@ async function readDeliveries(
   ids: readonly string[],
 ): Promise<readonly (StoredDelivery | null)[]> {
   if (ids.length === 0) return [];
-  const reads = ids.map(id => ({ type: "record", key: deliveryKey(id) }) as const);
-  const found = await store.read(webhookPartition(address), reads);
-  return found.map(stored => (stored === null ? null : (JSON.parse(stored.value) as StoredDelivery)));
+  const found = await store.read(webhookPartition(address), ids.map(readDelivery));
+  return found.map(stored => (stored === null ? null : parseDelivery(stored)));
+}
+
+function readDelivery(deliveryId: string): ReadRecord {
+  return { type: "record", key: keyName("letter", deliveryId) };
+}
+
+function parseDelivery({ value }: Stored): StoredDelivery {
+  return JSON.parse(value) as StoredDelivery;
 }
 
 function membersOf(entries: Result<ReadBoard>["entries"]): readonly string[] {
@@ -234,7 +244,7 @@ function membersOf(entries: Result<ReadBoard>["entries"]): readonly string[] {
 function waitingWrites(delivery: StoredDelivery, at: number): readonly Write[] {
   const id = deliveryIdOf(delivery.id);
   return [
-    { type: "put", key: deliveryKey(id), value: JSON.stringify(delivery) },
+    { type: "put", key: readDelivery(id).key, value: JSON.stringify(delivery) },
     { type: "score", op: "set", key: waiting, member: id, score: at },
   ];
 }
@@ -251,7 +261,7 @@ function deadLetterWrites(
   );
   const value = JSON.stringify(delivery);
   return [
-    { type: "put", key: deliveryKey(id), value, expireAt: now + deadMsMax },
+    { type: "put", key: readDelivery(id).key, value, expireAt: now + deadMsMax },
     { type: "unscore", key: waiting, member: id },
     { type: "score", op: "set", key: dead, member: id, score: now },
     ...removed.flatMap(({ member }) => removalWrites(member)),
@@ -260,7 +270,7 @@ function deadLetterWrites(
 
 function removalWrites(deliveryId: string): readonly Write[] {
   return [
-    { type: "delete", shape: "record", key: deliveryKey(deliveryId) },
+    { type: "delete", shape: "record", key: readDelivery(deliveryId).key },
     { type: "unscore", key: waiting, member: deliveryId },
     { type: "unscore", key: dead, member: deliveryId },
   ];
@@ -271,24 +281,14 @@ function deliveryIdOf(messageId: string): string {
   return `wdl_${bytesToHex(sha256(utf8ToBytes(messageId)).subarray(0, 16))}`;
 }
 
-function deliveryKey(deliveryId: string): string {
-  return keyName("letter", deliveryId);
-}
-
-type SendResult =
-  | { readonly outcome: "delivered" }
-  /** To be tried again later. */
-  | { readonly outcome: "failed"; readonly reason: string; readonly retryAfterMs: number | null }
-  /** Not tried, because the service is left alone until then, Unix ms. */
-  | { readonly outcome: "postponed"; readonly until: number }
-  /** Not to be tried again. */
-  | { readonly outcome: "refused"; readonly reason: string; readonly isTried: boolean };
+/** Outcome of an attempt: the message is taken, or a dead letter, or waits for the next attempt. */
+type Attempt = "delivered" | "dead" | EntryFailure;
 
 /** A message and the webhook that it is for. */
 interface SendRequest {
   readonly address: WebhookAddress;
   readonly webhook: WebhookDefinition;
-  readonly delivery: WebhookDelivery;
+  readonly delivery: StoredDelivery;
 }
 
 /** Sends messages, once each time. */
@@ -317,6 +317,7 @@ const servicesMax = 10_000;
 export function createWebhookClient(
   { clock, sender = noSender, keyOf, onFailed }: WebhookServices,
   endpoints: Endpoints,
+  deliveries: Pick<DeliveryStore, "moveToDeadLetters">,
 ) {
   const services = new Cache<Service>({ entriesMax: servicesMax });
 
@@ -328,7 +329,15 @@ export function createWebhookClient(
     return service;
   }
 
-  async function recordFailure({ address, webhook }: SendRequest, error: unknown): Promise<SendResult> {
+  async function giveUp(address: WebhookAddress, delivery: StoredDelivery): Promise<"dead"> {
+    await deliveries.moveToDeadLetters(address, delivery);
+    return "dead";
+  }
+
+  async function recordFailure(
+    { address, webhook, delivery }: SendRequest,
+    error: unknown,
+  ): Promise<Attempt> {
     // Other errors may hold addresses: they are for the log alone.
     const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
     if (retryAfterMs !== null) {
@@ -336,34 +345,41 @@ export function createWebhookClient(
     }
     const isGone = status === 410;
     const { disabled } = await endpoints.recordFailure(address, webhook.url, { reason, isGone });
-    if (disabled !== null) return { outcome: "refused", reason, isTried: true };
-    return { outcome: "failed", reason, retryAfterMs };
+    const { id, since } = delivery;
+    const attempts = delivery.attempts + 1;
+    const now = clock();
+    // A late message is tried once all the same: it may have waited behind one that the service did not take.
+    if (disabled !== null || now > since + triedMsMax) {
+      return await giveUp(address, { ...delivery, attempts, reason });
+    }
+    return { attempts, reason, retryAt: now + retryDelayMs({ id, attempts, retryAfterMs }) };
   }
 
   return {
-    async send(request: SendRequest): Promise<SendResult> {
+    /** Sends a message once. A message that is not tried any more becomes a dead letter. */
+    async send(request: SendRequest): Promise<Attempt> {
       const { address, webhook, delivery } = request;
+      const { id, type, at, data, attempts, reason } = delivery;
       const { disabled } = await endpoints.cached(address, webhook.url);
-      if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
+      if (disabled !== null) return await giveUp(address, { ...delivery, reason: refusalOf(disabled) });
       const service = serviceOf(address, webhook);
-      if (clock() < service.pausedUntil) return { outcome: "postponed", until: service.pausedUntil };
+      if (clock() < service.pausedUntil) return { attempts, reason, retryAt: service.pausedUntil };
       let isTried = false;
       try {
         await service.breaker.run(async () => {
           isTried = true;
-          const { id, type, at, data } = delivery;
           const key = keyOf(address.spaceId, webhook.id);
           await sender.send({ url: webhook.url, key, id, type, at, data });
         });
       } catch (error) {
-        if (!isTried) return { outcome: "postponed", until: clock() + circuitRetryMs };
+        if (!isTried) return { attempts, reason, retryAt: clock() + circuitRetryMs };
         onFailed(webhook.id, error);
         return await recordFailure(request, error);
       }
       await endpoints
         .recordSuccess(address, webhook.url)
         .catch((error: unknown) => onFailed(webhook.id, error));
-      return { outcome: "delivered" };
+      return "delivered";
     },
   };
 }
@@ -391,7 +407,7 @@ const jitterSteps = 10_001;
 /** Longest pause in ms, also where a service asks for a longer one: 8 hours. */
 export const retryMsMax: number = 8 * 3_600_000;
 /** Time for which a message is tried, in ms: 3 days. */
-export const triedMsMax: number = 3 * 24 * 3_600_000;
+const triedMsMax: number = 3 * 24 * 3_600_000;
 
 /** Computes the pause after a failed attempt, in ms: never shorter than the service asked for, within the longest pause. */
 export function retryDelayMs({

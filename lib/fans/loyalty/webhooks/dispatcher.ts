@@ -7,10 +7,9 @@
 import { decide, type LogEntry, type Partition, type ReadLog, type Stored } from "../../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import { type HistoryTransaction, transactionsOf, transactionView } from "../user/history.ts";
-import type { UserState } from "../user/state.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/state.ts";
+import { type SpaceUser, spaceUserPartition, type UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_state.ts";
-import { retryDelayMs, type SendingServices, triedMsMax, type WebhookDelivery } from "./deliveries.ts";
+import type { SendingServices } from "./deliveries.ts";
 import {
   type EntryFailure,
   type ProgressByWebhook,
@@ -186,42 +185,27 @@ interface Message {
   readonly before: EntryFailure | undefined;
 }
 
-/** Sends a transaction. A message that is not tried any more becomes a dead letter, and is processed thereby. */
+/** Sends a transaction. A message that became a dead letter is processed thereby. */
 async function sendTransaction(
-  { client, deliveries, clock }: SendingServices,
-  message: Message,
+  { client }: SendingServices,
+  { user, webhook, transaction, before }: Message,
 ): Promise<EntryFailure | null> {
-  const { user, webhook, transaction, before } = message;
-  const { organisationId, spaceId } = user;
-  const address = { organisationId, spaceId, webhookId: webhook.id };
-  const delivery = deliveryOf(message);
-  const earlier = before?.attempts ?? 0;
-  const result = await client.send({ address, webhook, delivery });
-  const now = clock();
-  if (result.outcome === "delivered") return null;
-  if (result.outcome === "postponed") {
-    return { attempts: earlier, retryAt: result.until, reason: before?.reason ?? null };
-  }
-  const { reason } = result;
-  const attempts = earlier + (result.outcome === "failed" || result.isTried ? 1 : 0);
-  // A late message is tried once all the same: it may have waited behind one that the service did not take.
-  if (result.outcome === "failed" && now <= transaction.at + triedMsMax) {
-    const pause = retryDelayMs({ id: delivery.id, attempts, retryAfterMs: result.retryAfterMs });
-    return { attempts, retryAt: now + pause, reason };
-  }
-  await deliveries.moveToDeadLetters(address, { ...delivery, since: transaction.at, attempts, reason });
-  return null;
-}
-
-function deliveryOf({ user, webhook, transaction }: Message): WebhookDelivery {
   const { organisationId, spaceId, userId } = user;
   const { id, at, type } = transaction;
-  return {
-    id: `${spaceId}:${webhook.id}:${userId}:${id}`,
-    type: `loyalty.${type}`,
-    at,
-    data: { organisationId, spaceId, userId, transaction: transactionView(transaction) },
-  };
+  const attempt = await client.send({
+    address: { organisationId, spaceId, webhookId: webhook.id },
+    webhook,
+    delivery: {
+      id: `${spaceId}:${webhook.id}:${userId}:${id}`,
+      type: `loyalty.${type}`,
+      at,
+      data: { organisationId, spaceId, userId, transaction: transactionView(transaction) },
+      since: at,
+      attempts: before?.attempts ?? 0,
+      reason: before?.reason ?? null,
+    },
+  });
+  return typeof attempt === "string" ? null : attempt;
 }
 
 /** Advances the cursor unless another process has done so meanwhile. */

@@ -11,10 +11,8 @@ import { DueQueue, type DueWork } from "../../../storage/background/due_queue.ts
 import { platformPartition } from "../../../storage/names.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import {
-  retryDelayMs,
   type SendingServices,
   type StoredDelivery,
-  triedMsMax,
   type WebhookAddress,
   type WebhookDelivery,
   webhookName,
@@ -94,32 +92,17 @@ async function sendDue(services: SendingServices, address: WebhookAddress): Prom
   return await deliveries.nextAt(address);
 }
 
-/** Sends a message, then removes it, defers it or makes it a dead letter. A space may have removed its webhook meanwhile. */
+/** Sends a message, then removes it, or defers it if it is to be tried again. A space may have removed its webhook meanwhile. */
 async function sendOne(
-  { deliveries, client, clock }: SendingServices,
+  { deliveries, client }: SendingServices,
   address: WebhookAddress,
   webhook: WebhookDefinition | undefined,
   delivery: StoredDelivery,
 ): Promise<void> {
   if (webhook === undefined) return await deliveries.remove(address, delivery.id);
-  const { id, type, at, data } = delivery;
-  const result = await client.send({ address, webhook, delivery: { id, type, at, data } });
-  const now = clock();
-  switch (result.outcome) {
-    case "delivered":
-      return await deliveries.remove(address, id);
-    case "postponed":
-      return await deliveries.defer(address, delivery, result.until);
-    case "refused": {
-      const attempts = delivery.attempts + (result.isTried ? 1 : 0);
-      return await deliveries.moveToDeadLetters(address, { ...delivery, attempts, reason: result.reason });
-    }
-    case "failed": {
-      const { reason, retryAfterMs } = result;
-      const tried = { ...delivery, attempts: delivery.attempts + 1, reason };
-      if (now - delivery.since > triedMsMax) return await deliveries.moveToDeadLetters(address, tried);
-      const pause = retryDelayMs({ id, attempts: tried.attempts, retryAfterMs });
-      return await deliveries.defer(address, tried, now + pause);
-    }
-  }
+  const attempt = await client.send({ address, webhook, delivery });
+  if (attempt === "delivered") return await deliveries.remove(address, delivery.id);
+  if (attempt === "dead") return;
+  const { retryAt, ...tried } = attempt;
+  await deliveries.defer(address, { ...delivery, ...tried }, retryAt);
 }

@@ -29,7 +29,7 @@ export function createWebhooks(services: WebhookServices) {
   const isEnabled = services.sender !== undefined;
   const endpoints = createEndpoints(services);
   const deliveries = createDeliveryStore(services);
-  const client = createWebhookClient(services, endpoints);
+  const client = createWebhookClient(services, endpoints, deliveries);
   const progress = createProgressCache();
   const sending = { ...services, client, deliveries, progress };
   const dispatcher = createWebhookDispatcher(sending);
