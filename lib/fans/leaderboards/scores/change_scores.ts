@@ -86,7 +86,11 @@ export async function addScore(
 ): Promise<number | null> {
   const { userId, at: tie } = addition;
   const partition = entryPartition(location, userId);
-  if (location.isGuarded) return await addGuarded(store, { location, partition, addition });
+  if (location.isGuarded) {
+    const changes: readonly BoardChange[] = [{ ...addition, operator: "sum" }];
+    const [score = null] = await changeUsers(store, { location, partition, changes, addition }, [userId]);
+    return score;
+  }
   const by = toStoredScore(location, addition.score);
   return await decide(store, partition, {
     reads: [additionIdsRead(userId), { type: "standing", key: boardKey, member: userId }],
@@ -190,16 +194,6 @@ async function changeGuarded(
     for (const [index, change] of batch.entries()) results.set(change, done[index] ?? null);
   }
   return changes.map(change => results.get(change) ?? null);
-}
-
-/** Adds to a user's score on a guarded board, once for an id; see `addScore`. */
-export async function addGuarded(
-  store: Store,
-  { location, partition, addition }: Omit<ShardChanges, "changes"> & { readonly addition: Addition },
-): Promise<number | null> {
-  const changes: readonly BoardChange[] = [{ ...addition, operator: "sum" }];
-  const [score] = await changeUsers(store, { location, partition, changes, addition }, [addition.userId]);
-  return score ?? null;
 }
 
 async function changeUsers(

@@ -227,12 +227,6 @@ function createReplay(board: ReplayedBoard): BoardReplay {
   return { scoreOf, sum: target?.kind === "sum" ? { id: target.id, sumOf } : null };
 }
 
-/** A board of the previewed project, or of one of its events. */
-interface PreviewedBoard {
-  readonly eventId: string | null;
-  readonly leaderboardId: string;
-}
-
 /** The boards that the settings of a project declare and that users' earnings change. */
 export interface BoardPreview {
   /**
@@ -240,13 +234,11 @@ export interface BoardPreview {
    * where no such board is declared, or back ends write its scores.
    */
   scoreOf(
-    board: PreviewedBoard,
+    board: Pick<BoardAddress, "eventId" | "leaderboardId">,
     user: Omit<UserEarnings, "projectId">,
     at: number,
   ): number | null | undefined;
 }
-
-const projectId = "";
 
 /**
  * Creates the preview of the boards in the sections `leaderboards` and `eventLeaderboards` of a project's settings.
@@ -264,33 +256,14 @@ export function createBoardPreview(settings: Settings, pointer: string): BoardPr
       const boards = eventId === null ? sections.ofProject : sections.ofEvents;
       const declaration = boards.find(({ id }) => id === leaderboardId);
       if (declaration === undefined || declaration.source.type === "direct") return undefined;
-      return scoreAt(declaration, { eventId, user, at });
+      const season = seasonAt(declaration, at);
+      if (season === null && declaration.seasons.type !== "none") return null;
+      const project = { id: "" };
+      const event = eventId === null ? null : { id: eventId.toLowerCase() };
+      const board = { declaration, project, event, season, location: declaration };
+      return createReplay(board).scoreOf({ ...user, projectId: project.id })?.score ?? null;
     },
   };
-}
-
-function scoreAt(
-  declaration: BoardDeclaration,
-  {
-    eventId,
-    user,
-    at,
-  }: {
-    readonly eventId: string | null;
-    readonly user: Omit<UserEarnings, "projectId">;
-    readonly at: number;
-  },
-): number | null {
-  const season = seasonAt(declaration, at);
-  if (season === null && declaration.seasons.type !== "none") return null;
-  const { scoreOf } = createReplay({
-    declaration,
-    project: { id: projectId },
-    event: eventId === null ? null : { id: eventId.toLowerCase() },
-    season,
-    location: declaration,
-  });
-  return scoreOf({ ...user, projectId })?.score ?? null;
 }
 
 /** Most entries of a shard that are compared, the leading ones. */

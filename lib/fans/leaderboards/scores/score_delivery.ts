@@ -97,32 +97,18 @@ async function write(
     return;
   }
   const shown = await changeScores(store, location, batch);
-  const others = otherEntries(batch, shown);
-  if (others.length > 0) await followRecords(options, { target, location }, others);
-}
-
-interface ShownEntry {
-  readonly userId: string;
-  readonly score: number;
-}
-
-/** Lists the entries that have another score than the one delivered, as the board has seen a later revision of the user. */
-function otherEntries(
-  batch: readonly ScoreChange[],
-  shown: readonly (number | null)[],
-): readonly ShownEntry[] {
-  const others: ShownEntry[] = [];
-  for (const [index, { userId, score }] of batch.entries()) {
+  // The board has seen a later revision of those who have another score there than the one delivered.
+  const others = batch.flatMap(({ userId, score }, index) => {
     const entry = shown[index] ?? null;
-    if (entry !== null && entry !== score) others.push({ userId, score: entry });
-  }
-  return others;
+    return entry === null || entry === score ? [] : [{ userId, score: entry }];
+  });
+  if (others.length > 0) await followRecords(options, { target, location }, others);
 }
 
 async function followRecords(
   { store, readScore }: ScoreDeliveryOptions,
   { target, location }: { readonly target: string; readonly location: BoardLocation },
-  entries: readonly ShownEntry[],
+  entries: readonly { readonly userId: string; readonly score: number }[],
 ): Promise<void> {
   await mapConcurrent(entries, concurrency, ({ userId, score: shown }) =>
     followRecord<RecordedScore>({

@@ -5,18 +5,13 @@
  */
 
 import { decide, type LogEntry, type Partition, type ReadLog, type Stored } from "../../../storage/mod.ts";
+import { ownValue } from "../config/compiled.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import { type HistoryTransaction, transactionsOf, transactionView } from "../user/history.ts";
 import { type SpaceUser, spaceUserPartition, type UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_state.ts";
 import type { SendingServices } from "./deliveries.ts";
-import {
-  type EntryFailure,
-  type ProgressByWebhook,
-  type ProgressCache,
-  progressOf,
-  type WebhookProgress,
-} from "./progress.ts";
+import type { EntryFailure, ProgressByWebhook, ProgressCache, WebhookProgress } from "./progress.ts";
 
 const pageMax = 100;
 /** Number of users whose changes a process sends at the same time. */
@@ -134,7 +129,7 @@ async function readPage(
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
   const partition = spaceUserPartition(user);
   const [stored] = await store.read(partition, [cache.query]);
-  const progress = progressOf(allProgress(cache, partition, stored), id);
+  const progress = ownValue(allProgress(cache, partition, stored), id);
   if (progress === undefined) return null;
   const { from, cursor, failure } = progress;
   if (failure !== undefined && clock() < failure.retryAt) return failure;
@@ -222,7 +217,7 @@ async function advanceCursor(
     idempotent: true,
     apply([stored]) {
       const all = allProgress(cache, partition, stored);
-      const progress = progressOf(all, id);
+      const progress = ownValue(all, id);
       const isUnchanged = progress?.cursor === before.cursor && progress.records === before.records;
       if (!isUnchanged) return { writes: [], answer: null };
       return { writes: [cache.put({ ...all, [id]: after })], answer: null };

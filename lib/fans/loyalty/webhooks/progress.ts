@@ -1,4 +1,5 @@
 import { RecordCache } from "../../../storage/mod.ts";
+import { ownValue } from "../config/compiled.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import type { UserState } from "../user/state.ts";
 
@@ -49,9 +50,5 @@ export function beginProgress(
     ids.every(id => Object.hasOwn(stored, id)) && Object.keys(stored).every(id => ids.includes(id));
   if (isKnown) return null;
   const fresh: WebhookProgress = { from: changedAt, cursor: null, records };
-  return Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh]));
-}
-
-export function progressOf(all: ProgressByWebhook, id: string): WebhookProgress | undefined {
-  return Object.hasOwn(all, id) ? all[id] : undefined;
+  return Object.fromEntries(ids.map(id => [id, ownValue(stored, id) ?? fresh]));
 }

@@ -51,15 +51,8 @@ export function createWebhooks(services: WebhookServices) {
     async idle(): Promise<void> {
       await Promise.all([dispatcher.idle(), outbox.idle()]);
     },
-    async announce({
-      organisationId,
-      spaceId,
-      area,
-      id,
-      event,
-      at,
-      data,
-    }: Parameters<Announcer["announce"]>[0]): Promise<void> {
+    async announce(announcement: Parameters<Announcer["announce"]>[0]): Promise<void> {
+      const { organisationId, spaceId, area, id, event, at, data } = announcement;
       if (!isEnabled) return;
       const { webhooks } = await services.config(spaceId);
       for (const webhook of webhooks.filter(({ events }) => events.includes(event))) {
