@@ -10,13 +10,7 @@ import { type EventTimes, eventInstants } from "../../fans/directory/event_times
 import type { Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "../../fans/directory/records.ts";
 import { platformPartition } from "../../storage/names.ts";
-import {
-  type AppSpec,
-  type ContentsEntry,
-  type Resource,
-  type ResourceType,
-  resources,
-} from "../table/mod.ts";
+import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
 import type { ListView } from "./jsonapi/types.ts";
 import type { Transaction } from "./transaction.ts";
@@ -140,18 +134,6 @@ export function sharedKind(resource: Resource) {
   return { resource, records, list: (tx: Transaction) => list(tx).map(({ id }) => id) };
 }
 
-/** Returns the kinds of resources that share one record in a home and have no rules of their own. */
-export function sharedKinds(own: object): Readonly<Record<SharedType, Kind>> {
-  const shared = Object.values<Resource>(resources).filter(
-    ({ type, entriesMax }) => entriesMax !== undefined && !Object.hasOwn(own, type),
-  );
-  return Object.fromEntries(shared.map(resource => [resource.type, sharedKind(resource)])) as never;
-}
-
-type SharedType = {
-  [T in ResourceType]: (typeof resources)[T] extends { readonly entriesMax: number } ? T : never;
-}[ResourceType];
-
 /** Some of the records under a parent, in the order that was asked for. */
 export interface Narrowed {
   readonly ids: readonly string[];
@@ -231,10 +213,17 @@ export function ownHome({ resource: { type, home, noun } }: Kind, id: string): H
 
 /** Returns the home that an identifier of an organisation, space or project names. */
 export function homeNamed({ type, id }: Identifier): Home {
-  const { home, noun } = resources[type];
-  if (home !== noun || home === "account") throw new TypeError(`Cannot find roles in ${type}`);
-  return { kind: home, id };
+  const kind = homeKinds[type];
+  if (kind === undefined) throw new TypeError(`Cannot find roles in ${type}`);
+  return { kind, id };
 }
+
+/** In text, as every platform has roles, and the table of resources would come with them. */
+const homeKinds: Readonly<Partial<Record<ResourceType, Home["kind"]>>> = {
+  organisations: "organisation",
+  spaces: "space",
+  projects: "project",
+};
 
 /** Returns the record under which another one is created: the parent in the path, or else in the body; null: it has none. */
 export function ownerOf(

@@ -12,6 +12,7 @@ import type { Directory } from "../../fans/directory/mod.ts";
 import { Places } from "../../fans/directory/records.ts";
 import type { AnyRoute, Logger } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
+import { type Resource, type ResourceType, resources } from "../table/mod.ts";
 import type { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/authors.ts";
 import type { Roles } from "./access/roles.ts";
@@ -24,8 +25,7 @@ import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
 import { cloneRoute } from "./clone.ts";
 import { stagedTask } from "./contents.ts";
-import type { Kind } from "./kind.ts";
-import { sharedKinds } from "./kind.ts";
+import { type Kind, sharedKind } from "./kind.ts";
 import { appKind } from "./kinds/apps.ts";
 import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
@@ -173,3 +173,15 @@ function withStrictQuery(route: AnyRoute): AnyRoute {
   const isFile = !route.path.startsWith("/api/v2/");
   return isFile || route.query !== undefined ? route : { ...route, query: v.strictObject({}) };
 }
+
+/** Returns the kinds of resources that share one record in a home and have no rules of their own. */
+function sharedKinds(own: object): Readonly<Record<SharedType, Kind>> {
+  const shared = Object.values<Resource>(resources).filter(
+    ({ type, entriesMax }) => entriesMax !== undefined && !Object.hasOwn(own, type),
+  );
+  return Object.fromEntries(shared.map(resource => [resource.type, sharedKind(resource)])) as never;
+}
+
+type SharedType = {
+  [T in ResourceType]: (typeof resources)[T] extends { readonly entriesMax: number } ? T : never;
+}[ResourceType];
