@@ -8,8 +8,9 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { Clock } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { shardOf } from "../../base/text/mod.ts";
-import { Cache, groupBy } from "../../storage/background/mod.ts";
+import { Cache, groupBy, retry } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import {
   type BoardEntry,
@@ -120,17 +121,23 @@ function projectWrite(projectId: string, now: number): Write {
   return { type: "score", op: "min", key: projectsKey, member: projectId, score: now };
 }
 
-/** Commits writes whose repetition changes nothing, and returns their results. Concurrent ones to a partition share a commit. */
-export function commitRepeatable(
+const commitAttemptsMax = 4;
+
+/**
+ * Commits writes whose repetition changes nothing, and returns their results. They stay out of the queue of decisions of a
+ * partition, in which the report of an action lists its user, and would wait for them.
+ */
+export async function commitRepeatable(
   store: Store,
   partition: Partition,
   writes: readonly Write[],
 ): Promise<readonly (number | string | null)[]> {
-  return decide(store, partition, {
-    reads: [],
-    idempotent: true,
-    apply: () => ({ writes, answer: ({ results }) => results }),
+  const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
+  const commit = await retry(() => store.commit(partition, { writes }), {
+    attemptsMax: commitAttemptsMax,
+    isRetryable,
   });
+  return commit.ok ? commit.results : [];
 }
 
 /** How a user signs in and is called. */
