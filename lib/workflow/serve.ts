@@ -312,20 +312,20 @@ function underWay(): AppError {
 }
 
 /** The view of a running task whose own is not known. */
-export const noView: ViewContent = { blocks: [loader()], actions: [] };
+const noView: ViewContent = { blocks: [loader()], actions: [] };
 
 /** Shows a completed task that has no handler. */
-export function showDone(): View {
+function showDone(): View {
   return new View([alert("success", "Done")]);
 }
 
 /** Shows a failed task that has no handler: frontends show its error. */
-export function showFailed(): View {
+function showFailed(): View {
   return new View([]);
 }
 
 /** Returns the member `task` of an answer. */
-export function shownTask(task: TaskRecord, definition: TaskDefinition | undefined): DialogueTask {
+function shownTask(task: TaskRecord, definition: TaskDefinition | undefined): DialogueTask {
   const { id, state, progress, failure } = task;
   return present({
     id,
@@ -337,7 +337,7 @@ export function shownTask(task: TaskRecord, definition: TaskDefinition | undefin
 }
 
 /** Returns the blocks of a running task's view with its message and progress in the first loader, which is added if there is none. */
-export function withProgress(
+function withProgress(
   blocks: readonly Block[],
   { message, progress }: { readonly message: string | null; readonly progress: number | null },
 ): readonly Block[] {
