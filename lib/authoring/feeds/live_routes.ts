@@ -30,12 +30,12 @@ export interface LiveOptions {
   readonly clock: () => number;
 }
 
-type ReadFeed = (id: string) => object | null | Promise<object | null>;
+type ReadFeed = (id: string) => Promise<object | null>;
 
 interface LiveServices extends LiveOptions {
   readonly feeds: Readonly<Record<"listings" | "history" | "livestats", ReadFeed>>;
   /** Returns the project of an event, or null if there is no such event. */
-  readonly projectOf: (eventId: string) => string | null | Promise<string | null>;
+  readonly projectOf: (eventId: string) => Promise<string | null>;
 }
 
 /** A part of a page with the members of the document that lead to it. */

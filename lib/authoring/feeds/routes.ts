@@ -6,8 +6,9 @@
 
 import type * as v from "valibot";
 import { digestOf } from "../../base/text/mod.ts";
-import { chain, empty, type JsonText, jsonText, open, route } from "../../http/mod.ts";
+import { empty, type JsonText, jsonText, open, route } from "../../http/mod.ts";
 import { isNotModified } from "../../http/replies/byte_reply.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import { historyOf, latestResultsOf, listingsOf, liveStatsOf, type Timed } from "./event_feeds.ts";
 import { type LiveOptions, liveRoutes } from "./live_routes.ts";
 import { HistorySchema, LatestResultsSchema, ListingsSchema, LiveStatsSchema } from "./schemas.ts";
@@ -21,9 +22,9 @@ export function feedRoutes(options: LiveOptions & { readonly sources: Sources; r
   const history = keeper(clock, historyOf);
   const latest = keeper(clock, latestResultsOf);
   const live = keeper(clock, liveStatsOf);
-  const readListings = (id: string) => chain(sources.project(id), source => source && listings(source));
-  const readHistory = (id: string) => chain(sources.event(id), source => source && history(source));
-  const readLiveStats = (id: string) => chain(sources.counted(id), source => source && live(source));
+  const readListings = async (id: string) => shown(await sources.project(id), listings);
+  const readHistory = async (id: string) => shown(await sources.event(id), history);
+  const readLiveStats = async (id: string) => shown(await sources.counted(id), live);
   return [
     feedRoute("projects", `${feedPaths.projects}/listings.json`, {
       operation: "getListings",
@@ -44,7 +45,7 @@ export function feedRoutes(options: LiveOptions & { readonly sources: Sources; r
       summary: "Get the latest results of an event",
       description: "Shows the elements whose results are public, latest first.",
       schema: LatestResultsSchema,
-      read: id => chain(sources.counted(id), source => source && latest(source)),
+      read: async id => shown(await sources.counted(id), latest),
     }),
     feedRoute("events", `${feedPaths.events}/livestats.json`, {
       operation: "getLiveStats",
@@ -56,17 +57,18 @@ export function feedRoutes(options: LiveOptions & { readonly sources: Sources; r
     }),
     ...liveRoutes({
       ...options,
-      projectOf: id => chain(sources.event(id), source => source?.event.projectId ?? null),
+      projectOf: async id => (await sources.event(id))?.event.projectId ?? null,
       feeds: { listings: readListings, history: readHistory, livestats: readLiveStats },
     }),
   ];
 }
 
+function shown<S, T>(source: S | null, show: (source: S) => T): T | null {
+  return source === null ? null : show(source);
+}
+
 /** Elements are open for as little as some seconds. */
 const pollText = "Poll it every 5 s while an event runs, and every 30 s otherwise, or open the live stream.";
-
-/** A feed as it is sent. */
-type Feed = Awaited<ReturnType<typeof rendered>>;
 
 interface FeedDefinition<O extends string, S extends v.GenericSchema> {
   readonly operation: O;
@@ -74,7 +76,7 @@ interface FeedDefinition<O extends string, S extends v.GenericSchema> {
   readonly description: string;
   readonly schema: S;
   /** Returns the feed of a project or event, or null if there is none. */
-  readonly read: (id: string) => object | null | Promise<object | null>;
+  readonly read: (id: string) => Promise<object | null>;
 }
 
 function feedRoute<const U extends `/${string}`, const O extends string, S extends v.GenericSchema>(
@@ -94,13 +96,12 @@ function feedRoute<const U extends `/${string}`, const O extends string, S exten
       304: { description: "The caller has it already, as If-None-Match says" },
     },
     errors: ["not_found"],
-    handle: ({ request, params }) =>
-      chain(read(feedIdOf(params)), value => {
-        if (value === null) throw unknownFeed();
-        return chain(feedOf(value), feed =>
-          isNotModified(request, feed.etag) ? feed.unchanged : feed.reply,
-        );
-      }),
+    async handle({ request, params }) {
+      const value = await read(feedIdOf(params));
+      if (value === null) throw unknownFeed();
+      const feed = await rendered(value);
+      return isNotModified(request, feed.etag) ? feed.unchanged : feed.reply;
+    },
   });
 }
 
@@ -120,22 +121,10 @@ function keeper<S extends object, T extends object>(
   };
 }
 
-const feeds = new WeakMap<object, Feed | Promise<Feed>>();
-
-/** Renders a feed; without a promise once that is done. */
-function feedOf(value: object): Feed | Promise<Feed> {
-  const kept = feeds.get(value);
-  if (kept !== undefined) return kept;
-  const made = rendered(JSON.stringify(value) as JsonText<unknown>).then(feed => {
-    feeds.set(value, feed);
-    return feed;
-  });
-  feeds.set(value, made);
-  return made;
-}
-
-async function rendered(text: JsonText<unknown>) {
+/** Renders a feed, once. */
+const rendered = memoize(async (value: object) => {
+  const text = JSON.stringify(value) as JsonText<unknown>;
   const etag = `"${(await digestOf(text)).slice("sha256:".length, 39)}"`;
   const headers = { etag, ...feedHeaders };
   return { etag, reply: jsonText(text, headers), unchanged: empty(304, headers) };
-}
+});

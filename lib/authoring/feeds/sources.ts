@@ -111,8 +111,8 @@ export class Sources {
     this.#counts = new Cache({ ...common, maxAgeMs: countsAgeMsMax });
   }
 
-  event(id: string): EventSource | null | Promise<EventSource | null> {
-    return this.#events.getOrLoad(id, () => this.#loadEvent(id));
+  async event(id: string): Promise<EventSource | null> {
+    return await this.#events.getOrLoad(id, () => this.#loadEvent(id));
   }
 
   /** Forgets an event that has changed. */
@@ -125,8 +125,8 @@ export class Sources {
     return this.#rereads.add(id, null);
   }
 
-  project(id: string): ProjectSource | null | Promise<ProjectSource | null> {
-    return this.#projects.getOrLoad(id, () => this.#loadProject(id));
+  async project(id: string): Promise<ProjectSource | null> {
+    return await this.#projects.getOrLoad(id, () => this.#loadProject(id));
   }
 
   async counted(id: string): Promise<CountedSource | null> {
@@ -254,8 +254,8 @@ export class Owners {
   }
 
   /** Returns the owner of an element or event; null: there is none of this id. */
-  of(id: string): Owner | null | Promise<Owner | null> {
-    return this.#owners.getOrLoad(id, () => this.#load(id));
+  async of(id: string): Promise<Owner | null> {
+    return await this.#owners.getOrLoad(id, () => this.#load(id));
   }
 
   /** Forgets that there was no such element or event. */

@@ -12,7 +12,7 @@ import type {
   VoteBounds,
   VotedElement,
 } from "../../fans/loyalty/votes/elements.ts";
-import { chain, memoize } from "../../storage/background/mod.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import { elementPhase, elementTimesOf, revelation } from "../table/element_times.ts";
 import type { ElementRecord, EventRecord, EventSource, Owners, Sources } from "./sources.ts";
 import { plainValues } from "./sources.ts";
@@ -36,12 +36,10 @@ export class VotedElements implements ElementSource {
     this.isVerifiedUser = isVerifiedUser;
   }
 
-  element(id: string): VotedElement | null | Promise<VotedElement | null> {
-    return chain(this.#owners.of(id), owner =>
-      owner === null
-        ? null
-        : chain(this.#sources.event(owner.eventId), source => elementIn(source, owner.spaceId, id)),
-    );
+  async element(id: string): Promise<VotedElement | null> {
+    const owner = await this.#owners.of(id);
+    if (owner === null) return null;
+    return elementIn(await this.#sources.event(owner.eventId), owner.spaceId, id);
   }
 
   async currentElement(id: string): Promise<VotedElement | null> {

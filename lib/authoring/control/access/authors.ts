@@ -69,17 +69,15 @@ export class Authors {
   }
 
   /**
-   * Returns the caller of a token, without a promise while it is in memory.
+   * Returns the caller of a token.
    *
    * @throws {AppError} `invalid_token`: malformed, unknown, revoked or wrong; `token_expired`.
    */
-  verify(token: string): Author | Promise<Author> {
+  async verify(token: string): Promise<Author> {
     const [, id = "", secret = ""] = tokenShape.exec(token) ?? [];
     if (id === "") throw unknownToken();
-    const cached = this.#verified.getOrLoad(id, async () => ({ value: await this.#load(id) }));
-    return cached instanceof Promise
-      ? cached.then(author => this.#check(author, id, secret))
-      : this.#check(cached, id, secret);
+    const author = await this.#verified.getOrLoad(id, async () => ({ value: await this.#load(id) }));
+    return this.#check(author, id, secret);
   }
 
   async findOrCreate(address: string, { name = "", operator = false } = {}): Promise<AuthorUser> {
