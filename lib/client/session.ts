@@ -30,7 +30,6 @@ import {
   userOf,
 } from "./session_state.ts";
 import { openStorage, type SessionStorage, StoredValue } from "./storage.ts";
-import { onOtherTab, withLock } from "./tabs.ts";
 
 type ProofMember = "externalId" | "deviceId" | "timeStamp" | "signature";
 type Entry<R> = R extends { readonly provider: infer P; readonly data: infer D }
@@ -322,4 +321,29 @@ function canHave({ record }: SignedIn, kind: TokenKind): boolean {
 
 function bearer({ token }: HeldToken): { readonly authorization: string } {
   return { authorization: `Bearer ${token}` };
+}
+
+/** Lets one holder of the name at a time run, where the runtime has locks and gives them. */
+async function withLock(name: string, run: () => Promise<void>): Promise<void> {
+  const { locks } = (globalThis.navigator ?? {}) as Partial<Navigator>;
+  let isHeld = false;
+  try {
+    await locks?.request(name, () => {
+      isHeld = true;
+      return run();
+    });
+  } catch (error) {
+    // Sandboxed frames are refused locks.
+    if (isHeld) throw error;
+  }
+  if (!isHeld) await run();
+}
+
+/** Runs a task whenever another tab has written the value or cleared the storage. */
+function onOtherTab(storage: object, key: string, task: () => void): void {
+  // The browser sends the event to the other tabs alone.
+  (globalThis as Partial<typeof globalThis>).window?.addEventListener?.("storage", event => {
+    const isKey = event.key === null || event.key === key;
+    if (isKey && event.storageArea === storage) task();
+  });
 }

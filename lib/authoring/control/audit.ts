@@ -48,9 +48,9 @@ interface AuditChange {
   readonly op: "add" | "update" | "remove";
   readonly type: ResourceType;
   readonly id: string;
-  readonly attributes?: readonly string[];
+  readonly attributes?: readonly string[] | undefined;
   /** The action that was asked for. */
-  readonly action?: string;
+  readonly action?: string | undefined;
 }
 
 /** An operation that the trail lists. */
@@ -72,9 +72,11 @@ export function recordChanges(
   const changes = operations.slice(0, changesMax).map(({ op, kind, id, input }): AuditChange => {
     const attributes = Object.keys(input.attributes);
     return {
-      ...{ op, type: kind.resource.type, id },
-      ...(attributes.length === 0 ? {} : { attributes }),
-      ...(input.action === null ? {} : { action: input.action }),
+      op,
+      type: kind.resource.type,
+      id,
+      attributes: attributes.length === 0 ? undefined : attributes,
+      action: input.action ?? undefined,
     };
   });
   appendAudit(tx, now, { userId: author.user.id, tokenId: author.token.id, requestId, changes });

@@ -316,23 +316,21 @@ function landedCodec<T extends { readonly id: string; readonly name: string }>(
     decode(stored) {
       const record = stored as Landed<T>;
       const { authored = unauthored, id, name, settings = {}, domain } = record;
-      const address = domain === undefined ? {} : { domain };
       return {
         ...authored,
         id,
-        attributes: { ...authored.attributes, name, services: settings, ...address },
+        attributes: { ...authored.attributes, name, services: settings, domain },
         refs: { ...authored.refs, ...refsOf(record) },
       };
     },
     encode(entity) {
       const { id, ...authored } = entity;
       const { name, services = {}, domain, ...attributes } = entity.attributes;
-      const address = typeof domain === "string" ? { domain } : {};
       return {
         id,
         name,
         settings: services,
-        ...address,
+        domain: domain ?? undefined,
         ...landedOf(entity),
         authored: { ...authored, attributes },
       };
@@ -342,7 +340,7 @@ function landedCodec<T extends { readonly id: string; readonly name: string }>(
 
 const plainOrganisationCodec = landedCodec<Organisation>(
   () => ({}),
-  ({ state }) => (state?.defaultSpaceId === undefined ? {} : { defaultSpaceId: state.defaultSpaceId }),
+  ({ state }) => ({ defaultSpaceId: state?.defaultSpaceId }),
 );
 export const organisationCodec: Codec = {
   decode(stored) {
@@ -362,7 +360,7 @@ export const projectCodec = landedCodec<Project>(
   ({ refs, attributes }) => ({
     spaceId: refs.space,
     organisationId: refs.organisation,
-    ...(attributes.archived === true ? { archived: true } : {}),
+    archived: attributes.archived === true ? true : undefined,
   }),
 );
 

@@ -1,4 +1,4 @@
-/** Events. */
+/** Events and their statistics. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import {
@@ -20,8 +20,8 @@ import {
   withOpenEvent,
 } from "../../../fans/directory/open_events.ts";
 import { directoryPartition, type StoredEvent } from "../../../fans/directory/records.ts";
-import { storageLimits } from "../../../storage/mod.ts";
-import { eventFeedUrls } from "../../feeds/mod.ts";
+import { type Store, storageLimits } from "../../../storage/mod.ts";
+import { eventFeedUrls, readCounts } from "../../feeds/mod.ts";
 import {
   type Contents,
   contentsKey,
@@ -290,4 +290,19 @@ async function shownOf(
     { type: "board", key: "events", reverse: true, max: now, limit },
   ]);
   return shownEvents(open, entries, now, bounds);
+}
+
+/** Builds the kind of statistics. They have no records; those of an event or element have its id. */
+export function statsKind(store: Store): Kind {
+  return {
+    resource: resources.stats,
+    records: { keys: () => [], get: () => null, set: () => {} },
+    async load({ id: projectId }, ids) {
+      const counts = await readCounts(store, projectId, ids);
+      return ids.map(id => {
+        const { actions = 0, ...options } = Object.fromEntries(counts.get(id) ?? []);
+        return { id, rev: 0, created: 0, updated: 0, attributes: { actions, options }, refs: {} };
+      });
+    },
+  };
 }
