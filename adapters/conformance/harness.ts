@@ -230,13 +230,11 @@ export async function mustAt(store: Store, partition: string, batch: Batch): Pro
   throw new ConformanceError(`expected the commit to succeed, got ${show(commit)} for ${show(batch)}`);
 }
 
-/** Returns the members of a board range in the order read. */
 export async function members(store: Store, query: ReadBoard): Promise<string[]> {
   const [range] = await store.read(home, [query]);
   return range.entries.map(({ member }) => member);
 }
 
-/** Returns the values of a log range in the order read. */
 export async function values(store: Store, query: ReadLog): Promise<string[]> {
   const [entries] = await store.read(home, [query]);
   return entries.map(({ value }) => value);

@@ -27,7 +27,6 @@ export { ConformanceError } from "./harness.ts";
 export { type LimiterFixture, limiterConformance } from "./limiter.ts";
 export { type QueueFixture, queueConformance } from "./queue.ts";
 
-/** Seeds of the random runs by default. */
 const defaultSeeds: readonly number[] = [1, 2, 3, 4];
 
 /** The subject and the runner of the suite: stores with their clocks. */

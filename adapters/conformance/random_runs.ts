@@ -179,7 +179,6 @@ export function createOperations(random: Random, clock: TestClock): RandomOperat
 class RandomOperations {
   readonly #random: Random;
   readonly #clock: TestClock;
-  /** The versions of each record, the newest first. */
   readonly #versions = new Map<string, string[]>();
   /** The ids of each log since it was last deleted. */
   readonly #ids = new Map<string, string[]>();

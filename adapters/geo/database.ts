@@ -6,7 +6,6 @@ import type { CountryResult, GeoReader } from "../../lib/fans/location/location.
 import { BoundedCache } from "../../lib/storage/record_cache.ts";
 import { checkDatabase, findMetadata, UnusableDatabaseError } from "./format_checks.ts";
 
-/** Number of addresses whose countries are cached. */
 const cachedAddressesMax = 32_768;
 /** Number of decoded parts of records that are cached; a country database has some thousands. */
 const cachedPartsMax = 8_192;

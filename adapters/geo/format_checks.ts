@@ -32,7 +32,6 @@ export interface Tree extends TreeShape {
   readonly dataBytes: number;
 }
 
-/** Returns the length of a tree in bytes. */
 function treeBytes({ nodeCount, recordBits }: TreeShape): number {
   return (nodeCount * recordBits) / 4;
 }

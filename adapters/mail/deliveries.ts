@@ -99,7 +99,6 @@ const addressUnitsMax = 254;
 /** Longest name of a sender, in UTF-16 units. */
 const senderNameUnitsMax = 200;
 
-/** A sender, as mail programs show it. */
 export interface Mailbox {
   /** Empty if there is none. */
   readonly name: string;

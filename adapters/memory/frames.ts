@@ -13,7 +13,6 @@ import type { BoardRow } from "./board/board.ts";
 import { noAsOf } from "./board/member_table.ts";
 import { Log, type LogPosition, type PartitionState, type Shape, type State } from "./state.ts";
 
-/** One effect, as it stands in a frame. */
 export type Effect =
   | readonly ["put", key: string, value: string, version: string, expireAt: number | null]
   | readonly ["delete", shape: Shape, key: string]

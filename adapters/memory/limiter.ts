@@ -200,7 +200,6 @@ const unused = { total: 0, newest: 0 } as const;
 class Window {
   total = 0;
   newest: number = -1;
-  /** Units in the newest bucket. */
   #units = 0;
   #oldest: number = -1;
   /** Older buckets with their units, oldest first: apart, as most uses are in the newest bucket. */
@@ -334,7 +333,6 @@ class SlotLists {
   }
 }
 
-/** Returns a copy of the array with twice the room. */
 function grown(array: Int32Array): Int32Array {
   const larger = new Int32Array(array.length * 2);
   larger.set(array);

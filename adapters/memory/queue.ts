@@ -158,13 +158,11 @@ function takeEnded(leases: LeaseHeap, now: number, limit: number): QueuedMessage
   return messages.sort((a, b) => a.sequence - b.sequence);
 }
 
-/** A message as the queue keeps it. */
 interface QueuedMessage {
   readonly id: string;
   readonly body: string;
   /** Unix ms at which it arrived, or came back from a file when the process started. */
   readonly at: number;
-  /** The order of arrival. */
   readonly sequence: number;
   attempts: number;
   /** Unix ms at which the lease ends. */
@@ -181,7 +179,6 @@ class LeaseHeap {
     return this.#heap.length;
   }
 
-  /** Returns the lease that ends first. */
   first(): QueuedMessage | undefined {
     return this.#heap[0];
   }

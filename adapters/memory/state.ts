@@ -33,12 +33,10 @@ export class Log {
     return this.#items.length - this.#head;
   }
 
-  /** The newest entry. */
   get last(): LogItem | undefined {
     return this.#items.at(-1);
   }
 
-  /** The oldest entry. */
   get first(): LogItem | undefined {
     return this.#items[this.#head];
   }
@@ -54,7 +52,6 @@ export class Log {
     this.#items.push(item);
   }
 
-  /** Removes the newest entry again. */
   pop(): void {
     this.#items.pop();
   }
@@ -70,7 +67,6 @@ export class Log {
     return dropped;
   }
 
-  /** Puts dropped entries back before the oldest one. */
   restore(dropped: readonly LogItem[]): void {
     this.#items = [...dropped, ...this.#items.slice(this.#head)];
     this.#head = 0;
@@ -129,7 +125,6 @@ export interface StoredRecord {
 /** Records looked at per commit, and again per record put with an expiry. */
 export const sweepSteps = 4;
 
-/** The records that expire, each once. */
 export class Expiry {
   readonly #records: StoredRecord[] = [];
   #hand = 0;
@@ -167,7 +162,6 @@ export class Expiry {
   }
 }
 
-/** A tally: values by field. */
 export type Tally = Map<string, number>;
 
 interface Shapes {
@@ -199,7 +193,6 @@ export class PartitionState implements Keys {
     return keys ?? [];
   }
 
-  /** Returns true if no shape holds a key. */
   get empty(): boolean {
     const { record, tally, board, log } = this;
     return record === undefined && tally === undefined && board === undefined && log === undefined;
@@ -231,7 +224,6 @@ export class State {
     this.#seed = seed;
   }
 
-  /** Returns a partition, or undefined if nothing was written. */
   find(partition: string): PartitionState | undefined {
     return this.#spaces.get(partition);
   }
@@ -254,7 +246,6 @@ export class State {
     if (this.#spaces.get(partition)?.empty) this.#spaces.delete(partition);
   }
 
-  /** Returns a board without members. */
   newBoard(): Board {
     return new Board(this.#seed);
   }

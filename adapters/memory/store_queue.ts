@@ -40,7 +40,6 @@ interface Topic {
   readonly name: string;
   readonly partition: Partition;
   readonly chunks: Map<string, Chunk>;
-  /** Number of the newest record. */
   sequence: number;
   /** Pushes enter one after the other, so that store and memory have one order and the depth is exact. */
   last: Promise<unknown>;

@@ -60,10 +60,8 @@ export function codeOf(error: unknown): string {
 /** Longest part of a response body that is read, in bytes; a longer body ends the connection. */
 export const answerBytesMax = 65_536;
 
-/** The status and `Retry-After` of a response. */
 export interface Answered {
   readonly status: number;
-  /** The value of `Retry-After`; null: there is none. */
   readonly retryAfter: string | null;
 }
 

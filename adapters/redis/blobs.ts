@@ -94,7 +94,6 @@ class RedisBlobs implements Blobs {
     await this.#connection[Symbol.asyncDispose]();
   }
 
-  /** Stores the chunks of an upload, several at a time. */
   async #send(key: string, body: ReadableStream<Uint8Array>): Promise<{ count: number; size: number }> {
     const inFlight = new Set<Promise<unknown>>();
     let [count, size] = [0, 0];

@@ -25,9 +25,7 @@ import { scriptOf } from "./script_cache.ts";
 export type CommitShape = string;
 
 class Names {
-  /** The key of the first check. */
   readonly firstKey = "keys[k + 1]";
-  /** Key and field of the last check for an absent field. */
   absent = { key: "", field: "" };
   /** Key of the last tally that is added to, and the Lua names of what its fields were before. */
   tally: { readonly key: string; readonly before: readonly string[] } = { key: "", before: [] };

@@ -319,7 +319,6 @@ export function createClient(source: string | RedisClient): OwnClient {
   );
 }
 
-/** Returns true if the client speaks to a Cluster. */
 export function isCluster(client: OwnClient): client is Cluster {
   return client instanceof Cluster;
 }

@@ -68,7 +68,6 @@ function literal(text: string): string {
   return text.replace(globCharacter, "\\$&");
 }
 
-/** Returns the Redis key of one name below a root. */
 export function keyOf(root: string, kind: KeyKind, name: string): string {
   return root + kind + name;
 }

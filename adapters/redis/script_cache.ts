@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 
-/** A Lua script and the SHA-1 digest by which Redis knows it. */
 export interface Script {
   readonly lua: string;
   readonly sha: string;

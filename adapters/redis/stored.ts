@@ -58,7 +58,6 @@ export class VersionSource {
   #prefix = "";
   #count = Number.POSITIVE_INFINITY;
 
-  /** Returns the next version, 16 characters. */
   next(): string {
     if (this.#count >= 36 ** counterLength) {
       this.#prefix = randomPrefix();

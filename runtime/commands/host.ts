@@ -57,7 +57,7 @@ export const host: CliHost = {
   rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
   doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),
   explainToken: async (...token) => await (await storeCommands()).explainTokenInStore(...token),
-  backUp: async (...order) => await (await import("./store_commands.ts")).backUp(...order),
-  restore: async (...order) => await (await import("./store_commands.ts")).restore(...order),
+  backUp: async (...order) => await (await storeCommands()).backUp(...order),
+  restore: async (...order) => await (await storeCommands()).restore(...order),
   decryptExport: async (...file) => await (await import("./export_file.ts")).decryptFile(...file),
 };

@@ -202,14 +202,13 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
       if (!response.ok) throw new Error(`Cannot make ${path}: ${await response.text()}`);
       return (await response.json()) as { readonly data: D };
     }
-    const hasOrganisations = async (): Promise<boolean> =>
-      (await send<readonly unknown[]>("organisations?page[count]=1")).data.length > 0;
     const user = await platform.authors.findOrCreate(email, { operator: true });
     const { token } = await platform.authors.createToken({ userId: user.id, name: "Bootstrap" });
     try {
       const { issuer } = platform;
       const made = { token, userId: user.id, organisationId: null, spaceId: null, issuer };
-      if (await hasOrganisations()) return made;
+      const { data: organisations } = await send<readonly unknown[]>("organisations?page[count]=1");
+      if (organisations.length > 0) return made;
       const attributes = { name };
       const { data: organisation } = await send("organisations", { type: "organisations", attributes });
       const relationships = { organisation: { data: { type: "organisations", id: organisation.id } } };

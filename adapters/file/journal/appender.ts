@@ -16,7 +16,6 @@ interface Waiting {
 }
 
 interface AppenderOptions {
-  /** True if groups are synced before they settle. */
   readonly syncs: boolean;
   readonly onGroup: (bytes: number) => Promise<void>;
 }
@@ -44,7 +43,6 @@ export class Appender {
     this.#log = log;
   }
 
-  /** Number of times that frames were lost. */
   get losses(): number {
     return this.#losses;
   }
@@ -62,7 +60,6 @@ export class Appender {
     this.#running ??= this.#run();
   }
 
-  /** Resolves once no frame is waiting. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }

@@ -158,7 +158,6 @@ export type FsyncPolicy = "always" | "interval" | "never";
 export interface RecoveredTail {
   readonly path: string;
   readonly offset: number;
-  /** Number of bytes that were cut off. */
   readonly bytes: number;
 }
 

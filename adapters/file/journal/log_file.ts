@@ -7,7 +7,6 @@ import { AppError } from "../../../lib/base/errors/mod.ts";
 export interface LogEnd {
   readonly bytes: number;
   readonly frames: number;
-  /** Digest of the last line. */
   readonly digest: number;
   /** False in files of earlier releases, in which the digest of each line begins anew. */
   readonly isChained: boolean;
@@ -116,7 +115,6 @@ export function digestOf(text: string | Buffer, before: number): number {
   return crc32(text, before);
 }
 
-/** Returns the line of a text without line breaks. */
 export function encodeLine(text: string, digest: number): string {
   return `${digest.toString(16).padStart(sumDigits, "0")} ${text}\n`;
 }

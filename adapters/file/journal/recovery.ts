@@ -57,7 +57,6 @@ export async function recover(directory: string, apply: (frame: string) => void)
   return { ...last, snapshotBytes, logBytes: logBytes + last.log.bytes };
 }
 
-/** Replays a file that was closed, and returns its size. */
 async function replayWhole(path: string, apply: (frame: string) => void): Promise<number> {
   const { bytes, frames, sealed } = await replayFile(path, apply);
   if (!sealed) throw damaged(path, { bytes, line: frames + 2 }, "ends early");
@@ -130,7 +129,6 @@ const readBytes = 262_144;
 interface Replayed extends LogEnd {
   /** Bytes behind the intact lines, which are no line; 0 where the file ends as it should. */
   readonly tornBytes: number;
-  /** True if the file was closed. */
   readonly sealed: boolean;
 }
 

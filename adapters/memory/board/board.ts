@@ -36,7 +36,6 @@ export class Board {
     return this.#set.size;
   }
 
-  /** Returns the row of a member, or undefined if it is absent. */
   get(member: string): BoardRow | undefined {
     return this.#set.get(member);
   }
@@ -47,7 +46,6 @@ export class Board {
       this.#turnInto(new LargeSet(this.#seed));
   }
 
-  /** Removes the member. Returns true if it was there. */
   remove(member: string): boolean {
     const removed = this.#set.remove(member);
     if (this.#set.size <= shrinkMembersMax && this.#set instanceof LargeSet) this.#turnInto(new SmallSet());
@@ -78,7 +76,6 @@ export class Board {
     return { entries, size: set.size };
   }
 
-  /** Returns the entries around a member; null if it is absent. */
   around({ member, limit }: Omit<ReadAround, "type" | "key">): BoardWindow | null {
     const set = this.#set;
     const row = set.get(member);
@@ -109,10 +106,8 @@ export interface BoardRow extends BoardEntry {
 /** Members in the order of score, tie and UTF-8 bytes. There is a form for few members and one for many. */
 interface RankedSet {
   readonly size: number;
-  /** Returns the row of a member, or undefined if it is absent. */
   get(member: string): BoardRow | undefined;
   put(row: BoardRow): void;
-  /** Removes the member. Returns true if it was there. */
   remove(member: string): boolean;
   /** Returns the number of scores that are lower than this one. */
   below(score: number): number;
@@ -124,7 +119,6 @@ interface RankedSet {
   rows(): Iterator<BoardRow>;
 }
 
-/** A sorted array of rows. */
 class SmallSet implements RankedSet {
   readonly #rows: BoardRow[] = [];
 

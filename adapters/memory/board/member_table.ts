@@ -78,7 +78,6 @@ export class MemberTable {
     this.#seed = seed;
   }
 
-  /** Returns the slot of a member, or -1. */
   find(member: string): number {
     if (member === this.#lastMember) return this.#lastSlot;
     const isUuid = parseUuid(member, this.#words);

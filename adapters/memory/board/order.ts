@@ -391,7 +391,6 @@ class BlockRow {
     this.size--;
   }
 
-  /** Stores the first entry of the block at a position. */
   setFirst(position: number, score: number, tie: number, slot: number): void {
     this.scores[position] = score;
     this.ties[position] = tie;
