@@ -77,7 +77,6 @@ const unshared = { "cache-control": "no-store" };
 // The same address serves event streams, which a cache must not mix up with lists.
 const sharedList = { ...shared, vary: "accept" };
 
-/** Builds the routes that read the boards of a scope. */
 export function readRoutes<const U extends string, N extends BoardScope["name"]>(
   context: LeaderboardContext,
   { path, name, board, entry }: BoardScope<U, N>,

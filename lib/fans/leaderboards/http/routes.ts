@@ -46,7 +46,6 @@ const achievedAheadMsMax = 60_000;
 const sumNeedsId =
   "Expected an id, as a repeated PUT must not add twice; POST {id, by} to …/users/{userId}/scores adds once for an id";
 
-/** Builds the routes that write to the boards of a scope. */
 function writeRoutes<const U extends string, N extends BoardScope["name"]>(
   context: LeaderboardContext,
   { path, name, entry }: BoardScope<U, N>,
@@ -185,7 +184,6 @@ const path = "/projects/:projectId/hidden-users";
 const HiddenUsersReply = named("HiddenUsersReply", v.object({ data: v.array(HiddenUserSchema) }));
 const HiddenUserReply = named("HiddenUserReply", v.object({ data: HiddenUserSchema }));
 
-/** Builds the routes of hidden users. */
 function hiddenUserRoutes(context: LeaderboardContext) {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
   const ofOne = { path: `${path}/:userId`, auth: usersWriter, params: HiddenUserParams } as const;

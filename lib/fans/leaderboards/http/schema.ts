@@ -58,9 +58,7 @@ export const eventBoards = {
   entry: v.object({ ...EventBoardParams.entries, userId: UserIdSchema }),
 } as const;
 
-/** Validates the path of a project's hidden users. */
 export const HiddenUsersParams = v.object({ projectId: ProjectParameter });
-/** Validates the path of a hidden user. */
 export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId: UserIdSchema });
 
 export const EntryQuerySchema = v.object({ season });

@@ -142,7 +142,6 @@ export class ConfigPartsCompiler {
     };
   }
 
-  /** Compiles a mission that actions advance. */
   mission(
     of: CompiledChallenge,
     {

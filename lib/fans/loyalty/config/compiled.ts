@@ -32,7 +32,6 @@ import { type CountWindow, customFieldOf } from "./fields.ts";
 import type { LotPolicy, SingleReward } from "./parts.ts";
 import type { TimeFault } from "./rules.ts";
 
-/** A part that depends on a condition. */
 export interface ConditionalPart {
   readonly when: Condition<Scope>;
   /** Compiles the explanation of a false condition, for dry runs. */
@@ -74,7 +73,6 @@ export interface CompiledLimit {
   readonly by?: ActionValue | undefined;
 }
 
-/** A rule with its condition, effects and limits per user. */
 export interface CompiledRule extends TriggeredPart {
   readonly rule: LoyaltyRule;
   readonly effects: readonly CompiledEffect[];
@@ -102,7 +100,6 @@ export interface CompiledChallenge {
   readonly rewards: readonly SingleReward[];
 }
 
-/** A mission that an action may advance. */
 export interface CompiledMission extends TriggeredPart {
   readonly of: CompiledChallenge;
   readonly mission: Mission;
@@ -112,7 +109,6 @@ export interface CompiledMission extends TriggeredPart {
   readonly by?: ActionValue | undefined;
 }
 
-/** A mission that depends on the value of a metric. */
 export interface CompiledMetricMission {
   readonly of: CompiledChallenge;
   readonly mission: Mission;
@@ -122,18 +118,15 @@ export interface CompiledMetricMission {
   readonly isAtStart: boolean;
 }
 
-/** An action that fails a challenge. */
 export interface CompiledFailure extends TriggeredPart {
   readonly of: CompiledChallenge;
 }
 
-/** A milestone set without bundles. */
 export interface CompiledMilestoneSet {
   readonly set: MilestoneSet;
   readonly rewards: readonly (readonly SingleReward[])[];
 }
 
-/** Everything that a trigger may cause. */
 export interface TriggerPlan {
   /** In the order of application: by priority, then id. */
   readonly rules: readonly CompiledRule[];
@@ -143,7 +136,6 @@ export interface TriggerPlan {
   readonly milestoneSets: readonly CompiledMilestoneSet[];
 }
 
-/** Everything that an action may cause. */
 export interface ActionPlan extends TriggerPlan {
   readonly definition: ActionDefinition;
   readonly aggregates: readonly CompiledAggregate[];
@@ -151,7 +143,6 @@ export interface ActionPlan extends TriggerPlan {
   readonly answered: TriggerPlan | null;
 }
 
-/** A product with its condition and its limit per user. */
 export interface CompiledProduct {
   readonly product: Product;
   /** Null: everybody may buy it. */

@@ -105,10 +105,8 @@ export const RewardSchema = v.variant("type", [metric, inventory, coupon, bundle
 /** Points, an item, a coupon or a bundle of these. */
 export type Reward = Immutable<v.InferOutput<typeof RewardSchema>>;
 
-/** A reward that is not a bundle. */
 export type SingleReward = Exclude<Reward, { readonly type: "reward" }>;
 
-/** An amount of a metric as a reward. */
 export type MetricReward = Extract<Reward, { readonly type: "metric" }>;
 
 /** Schema of a named bundle. A bundle contains no bundles. */
@@ -139,7 +137,6 @@ export const CouponSchema = v.pipe(
   ),
 );
 
-/** A coupon that users may be given. */
 export type Coupon = Immutable<v.InferOutput<typeof CouponSchema>>;
 
 /** Schema of a pool of codes. The codes are never part of a configuration. */
@@ -336,7 +333,6 @@ export const ProductSchema = v.pipe(
   ),
 );
 
-/** Something that users may redeem. */
 export type Product = Immutable<v.InferOutput<typeof ProductSchema>>;
 
 const urlCharactersMax = 1_024;
@@ -392,5 +388,4 @@ export const WebhookDefinitionSchema = v.strictObject({
   events: nonEmptyListOf<string>("WebhookEvents", v.picklist(webhookEvents)),
 });
 
-/** A service that receives transactions over HTTP. */
 export type WebhookDefinition = Immutable<v.InferOutput<typeof WebhookDefinitionSchema>>;

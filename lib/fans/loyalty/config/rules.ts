@@ -48,7 +48,6 @@ const hours = v.pipe(
   v.check(({ from, to }) => from !== to, "Expected from and to to differ"),
 );
 
-/** The members of a rule that say when it applies. */
 export const ruleTimeFields = {
   /** `from` and `to` in Unix seconds. `to` is exclusive, and 0 means without end. */
   time: v.exactOptional(
@@ -156,7 +155,6 @@ export const ActionSchema = v.strictObject({
   data: v.exactOptional(properties),
 });
 
-/** An action that the space accepts. */
 export type ActionDefinition = Immutable<v.InferOutput<typeof ActionSchema>>;
 
 const triggers = {
@@ -242,5 +240,4 @@ export const RuleSchema = v.strictObject({
   ...ruleTimeFields,
 });
 
-/** A trigger, a condition and the effects that they have. */
 export type LoyaltyRule = Immutable<v.InferOutput<typeof RuleSchema>>;

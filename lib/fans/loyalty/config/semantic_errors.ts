@@ -97,7 +97,6 @@ function duplicateIds(config: LoyaltyConfig): FieldError[] {
 
 type IdentifiedPart = { readonly id: string } | { readonly name: string };
 
-/** The lists that parts refer to. */
 type ReferencedList = keyof ReturnType<typeof referencedIds>;
 
 function referencedIds(config: LoyaltyConfig) {
@@ -113,7 +112,6 @@ function referencedIds(config: LoyaltyConfig) {
   };
 }
 
-/** The lists that triggers refer to. */
 const triggerLists: Readonly<Record<Exclude<TriggerKind, "challengeStarted">, ReferencedList>> = {
   action: "actions",
   metric: "metrics",

@@ -107,7 +107,6 @@ const Version = named(
   }),
 );
 export const VersionSchema = named("LoyaltyVersionDocument", v.object({ data: Version }));
-/** The versions that are kept. */
 export const VersionsSchema = named(
   "LoyaltyVersionsDocument",
   v.object({ data: v.array(Version), meta: v.object({ total: integer }) }),

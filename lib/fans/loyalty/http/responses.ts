@@ -151,7 +151,6 @@ const ownVotes = {
     v.description("The options that the user chose, with the number of votes for each"),
   ),
 };
-/** A vote that was counted. */
 export const VoteResponse = reply(
   "VoteReply",
   v.object({
@@ -177,7 +176,6 @@ export const HistoryResponse = named(
   }),
 );
 export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
-/** The effects that an action would have. */
 export const DryRunResponse = reply("DryRunReply", DryRun);
 export const ReconciliationResponse = reply("ReconciliationReply", Reconciliation);
 /** Differences between a user and the replay of the user's history. */
@@ -185,7 +183,6 @@ export const ReplayResponse = reply("HistoryReplayReply", Replay);
 export const CouponResponse = reply("UserCouponReply", UserCouponSchema);
 export const RedemptionResponse = reply("UserRedemptionReply", Redemption);
 export const CodePoolResponse = reply("CodePoolReply", CodePool);
-/** A code pool after codes were added. */
 export const AddedCodesResponse = reply("AddedCodesReply", AddedCodes);
 export const RedeemedCodeResponse = reply("RedeemedCodeReply", RedeemedCode);
 

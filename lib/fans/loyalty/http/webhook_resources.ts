@@ -70,7 +70,6 @@ export const DeadLettersDocument = named(
   "WebhookDeadLettersDocument",
   v.object({ data: v.array(DeadLetter), meta }),
 );
-/** The dead letters that are sent again. */
 export const ReplayDocument = named(
   "WebhookReplayDocument",
   v.object({

@@ -20,7 +20,6 @@ import {
   type UserState,
 } from "../user/state.ts";
 
-/** A user's order of a product. */
 export interface RedemptionOrder {
   /** Names the redemption: orders of a user under the same key are one. */
   readonly key: string;
@@ -31,7 +30,6 @@ export interface RedemptionOrder {
   readonly metadata?: ActionData | undefined;
 }
 
-/** Dependencies of accepting an order. */
 export interface OrderContext {
   readonly id: string;
   readonly config: CompiledConfig;

@@ -53,7 +53,6 @@ export interface RedemptionResult {
   readonly transactionId: string | null;
 }
 
-/** Services that redemptions need. */
 export interface RedemptionServices extends CommandServices {
   readonly stocks: Stocks;
   readonly pools: CodePools;

@@ -62,7 +62,6 @@ interface Player {
   readonly notifications: Notification[];
 }
 
-/** A step that later ones may name. */
 interface NamedStep {
   readonly user: string;
   readonly record?: HistoryEntry;

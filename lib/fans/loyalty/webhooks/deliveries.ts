@@ -284,7 +284,6 @@ function deliveryIdOf(messageId: string): string {
 /** Outcome of an attempt: the message is taken, or a dead letter, or waits for the next attempt. */
 type Attempt = "delivered" | "dead" | EntryFailure;
 
-/** A message and the webhook that it is for. */
 interface SendRequest {
   readonly address: WebhookAddress;
   readonly webhook: WebhookDefinition;
@@ -294,7 +293,6 @@ interface SendRequest {
 /** Sends messages, once each time. */
 type WebhookClient = ReturnType<typeof createWebhookClient>;
 
-/** Services that sending needs. */
 export interface SendingServices extends WebhookServices {
   readonly client: WebhookClient;
   readonly deliveries: DeliveryStore;

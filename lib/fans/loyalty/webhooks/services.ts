@@ -6,7 +6,6 @@ import type { LoyaltyConfig } from "../config/document.ts";
 /** Finds the bytes that a webhook's messages are signed with. */
 export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
 
-/** Services that webhooks need. */
 export interface WebhookServices {
   readonly store: Store;
   readonly clock: Clock;
