@@ -15,7 +15,7 @@ import { type Immutable, type JsonText, type JsonTextReply, jsonText, named } fr
 import type { Version } from "../../../storage/mod.ts";
 import type { LoyaltySummary } from "../../loyalty/views/loyalty_reader.ts";
 import { parseAccount } from "../../users/mod.ts";
-import { challengeEntries, ProgressSchema, TimeSchema } from "../lists/documents.ts";
+import { challengeEntries, challengeHead, ProgressSchema, TimeSchema } from "../lists/documents.ts";
 import { CustomValueSchema } from "../profile/custom_fields.ts";
 import type { Profile } from "../profile/profiles.ts";
 import { ProfileMembers, type ProfileRecord } from "../profile/record.ts";
@@ -145,19 +145,10 @@ function loyaltyMembers(overview: LoyaltySummary): string {
   const { metrics, inventory, tier, activeChallenges, unreadNotifications } = overview;
   const document: Immutable<Pick<ProfileDocument, "loyalty" | "activeChallenges" | "unreadNotifications">> = {
     loyalty: { metrics, balances: balancesOf(overview), inventory, tier },
-    activeChallenges: activeChallenges.map(({ challenge, status, progress, endsAt }) => {
-      const { id, title, subtitle, media } = challenge;
-      const shown = status === "not_started" ? "in_progress" : status;
-      return {
-        challengeId: id,
-        title,
-        subtitle,
-        media,
-        status: shown,
-        progress,
-        endsAt: isoTimeOrNull(endsAt),
-      };
-    }),
+    activeChallenges: activeChallenges.map(view => ({
+      ...challengeHead(view),
+      endsAt: isoTimeOrNull(view.endsAt),
+    })),
     unreadNotifications,
   };
   return JSON.stringify(document).slice(1, -1);

@@ -167,23 +167,31 @@ function sourceOf({ transaction, record }: LedgerEntryView): TransactionDocument
   }
 }
 
+/** Returns the members of a challenge that summaries have too. */
+export function challengeHead({
+  challenge,
+  status,
+  progress,
+}: Pick<ChallengeView, "challenge" | "status" | "progress">): Pick<
+  ChallengeDocument,
+  keyof typeof challengeEntries
+> {
+  const { id: challengeId, title, subtitle, media } = challenge;
+  const shown = status === "not_started" ? "in_progress" : status;
+  return { challengeId, title, subtitle, media, status: shown, progress };
+}
+
 export function challengeDocument(view: ChallengeView): ChallengeDocument {
-  const { challenge, status, missions } = view;
   return {
-    challengeId: challenge.id,
-    title: challenge.title,
-    subtitle: challenge.subtitle,
-    media: challenge.media,
-    status: status === "not_started" ? "in_progress" : status,
-    progress: view.progress,
-    missions: missions.map(({ mission: { id, title, type }, status, progress }) => ({
+    ...challengeHead(view),
+    missions: view.missions.map(({ mission: { id, title, type }, status, progress }) => ({
       missionId: id,
       title,
       type,
       status,
       progress,
     })),
-    rewards: challenge.rewards,
+    rewards: view.challenge.rewards,
     startsAt: isoTimeOrNull(view.startsAt),
     endsAt: isoTimeOrNull(view.endsAt),
     startedAt: isoTimeOrNull(view.startedAt),
