@@ -53,7 +53,7 @@ export async function deliver(
       services.countAction?.(of.user.spaceId, data);
   }
   deliverState(services, of.cachedUser, last);
-  if (last.state.voterOf.length > 0) services.voters.list(of.cachedUser, last.state.voterOf);
+  if (last.state.voterOf.length > 0) void services.voters.list(of.cachedUser, last.state.voterOf);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
   if (hasNewCoupon) await assignCodes(services, of.user, last);
 }

@@ -11,7 +11,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
 import { Batcher, Cache } from "../../storage/background/mod.ts";
-import { applyWrites, type Store, type Write } from "../../storage/mod.ts";
+import { applyWrites, type BoardEntry, readPageAfter, type Store, type Write } from "../../storage/mod.ts";
 import {
   activityMs,
   activityWrites,
@@ -177,30 +177,16 @@ function userOfBoardMember(organisationId: string, member: string): DueUser {
  * removed meanwhile may be left out; none is listed twice.
  */
 export async function* listUsersOf(store: Store, organisationId: string): AsyncGenerator<ListedUser, void> {
-  for (let shard = 0; shard < userShards; shard++) yield* usersOfShard(store, organisationId, shard);
-}
-
-/** Pages by score, after the users already listed with the last score, so that removals shift little. */
-async function* usersOfShard(
-  store: Store,
-  organisationId: string,
-  shard: number,
-): AsyncGenerator<ListedUser, void> {
-  const partition = userShardPartition(organisationId, shard);
-  let min = 0;
-  let listed: ReadonlySet<string> = new Set();
-  for (;;) {
-    const [{ entries }] = await store.read(partition, [
-      { type: "board", key: dueUserKeys.users, min, offset: listed.size, limit: pageMax },
-    ]);
-    for (const { member, score } of entries) {
-      if (!listed.has(member)) yield { ...userOfBoardMember(organisationId, member), firstSeenAt: score };
+  for (const partition of userShardPartitions(organisationId)) {
+    for (let after: BoardEntry | null = null, isEnd = false; !isEnd; ) {
+      const query = { key: dueUserKeys.users, direction: "asc", after, limit: pageMax } as const;
+      const page = await readPageAfter(store, partition, query);
+      for (const { member, score } of page.entries) {
+        yield { ...userOfBoardMember(organisationId, member), firstSeenAt: score };
+      }
+      after = page.entries.at(-1) ?? after;
+      ({ isEnd } = page);
     }
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < pageMax) return;
-    const ofLastScore = entries.filter(({ score }) => score === last.score).map(({ member }) => member);
-    listed = new Set(last.score === min ? [...listed, ...ofLastScore] : ofLastScore);
-    min = last.score;
   }
 }
 

@@ -310,7 +310,7 @@ async function processDueUser(
   const isChanged = settled.state.redemptions.length > unfinished;
   const committed = isChanged ? await runCommand(services, user, () => timeCommand) : settled;
   const { state, updates } = committed;
-  const isListed = await voters.listNow(cachedUser, state.voterOf);
+  const isListed = await voters.list(cachedUser, state.voterOf);
   const isDelivered = (await deliverStateNow(services, cachedUser, committed)) && isListed;
   if (isDelivered && updates.length + state.voterOf.length > 0) {
     await runCommand(services, user, () => ({ kind: "time", isFromSweep: true, dropsDelivered: true }));

@@ -15,6 +15,7 @@ import type { Command } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { ownValue } from "./config/compiled.ts";
 import { applyAdjustment, applyGrant } from "./engine/apply_change.ts";
+import { pointsOutside } from "./ledger/movements.ts";
 import { type CommandServices, runCommand } from "./run.ts";
 import type { LoyaltyServices } from "./services.ts";
 import type { GrantedReward, HistoryEntry, Inheritance } from "./user/history.ts";
@@ -93,22 +94,20 @@ async function readClosed(
 
 /** Lists what a user has as rewards: each lot of points with its dates, points outside lots, and items. */
 function rewardsOf({ metrics }: CompiledConfig, state: UserState, now: number): readonly GrantedReward[] {
-  const points = Object.entries(state.metrics).flatMap(([metricId, balance]): GrantedReward[] => {
+  const points = Object.entries(state.metrics).flatMap(([metricId, balance]) => {
     const lots = ownValue(state.lots, metricId) ?? [];
-    const usable = lots.reduce(
-      (sum, { activatesAt, remaining }) => sum + (activatesAt > 0 ? 0 : remaining),
-      0,
+    const rewards = lots.map(
+      ({ remaining, activatesAt, expiresAt }): GrantedReward => ({
+        type: "metric",
+        metricId,
+        metricQuantity: remaining,
+        availableAt: activatesAt || now,
+        expiresAt: expiresAt ?? undefined,
+      }),
     );
-    const others = Math.round(balance - usable - (metrics.get(metricId)?.defaultValue ?? 0));
-    return [
-      ...lots.map(({ remaining, activatesAt, expiresAt }) => ({
-        ...{ type: "metric" as const, metricId, metricQuantity: remaining, availableAt: activatesAt || now },
-        ...(expiresAt === null ? {} : { expiresAt }),
-      })),
-      ...(others === 0
-        ? []
-        : [{ type: "metric" as const, metricId, metricQuantity: others, availableAt: now }]),
-    ];
+    const others = Math.round(pointsOutside(balance, lots) - (metrics.get(metricId)?.defaultValue ?? 0));
+    if (others !== 0) rewards.push({ type: "metric", metricId, metricQuantity: others, availableAt: now });
+    return rewards;
   });
   const items = Object.entries(state.inventory).flatMap(([inventorySetId, ids]) =>
     ids.map(inventoryItemId => ({ type: "inventory" as const, inventorySetId, inventoryItemId })),
@@ -129,8 +128,7 @@ function inheritanceOf(
     );
     return earned === granted && spent === 0 ? [] : [[metricId, [earned - granted, spent]] as const];
   });
-  const inheritance = { from: userId, milestones, challenges, coupons };
-  return others.length === 0 ? inheritance : { ...inheritance, lifetime: Object.fromEntries(others) };
+  return { from: userId, milestones, challenges, coupons, lifetime: Object.fromEntries(others) };
 }
 
 interface Estate {

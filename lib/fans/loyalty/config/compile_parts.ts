@@ -22,6 +22,7 @@ import { suggestion } from "../../../base/text/suggest.ts";
 import { canonicalJson } from "../../../http/requests/body.ts";
 import {
   type ActionValue,
+  always,
   answerVariable,
   type CompiledAggregate,
   type CompiledChallenge,
@@ -451,10 +452,6 @@ function noValue(): null {
 
 function one(): number {
   return 1;
-}
-
-function always(): boolean {
-  return true;
 }
 
 function parse<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer: string): T {

@@ -200,6 +200,11 @@ export function metricValues(
   );
 }
 
+/** The condition of what has none. */
+export function always(): boolean {
+  return true;
+}
+
 /** Checks whether a record has entries, without making an array of them. */
 export function hasEntries(record: object): boolean {
   for (const _ in record) return true;

@@ -70,19 +70,18 @@ export class Voters {
     this.#waiting = new Batcher({ batchMax: entryUsersMax, run: (id, users) => this.#list(id, users) });
   }
 
-  /** Lists a user among the voters of elements in the background. */
-  list(user: CachedUser, elementIds: readonly string[]): void {
-    for (const id of user.unlisted(elementIds)) {
-      this.#waiting.add(id, user).catch((error: unknown) => {
-        this.#services.logger.log("warn", "voter_deferred", { error: String(error) });
-      });
-    }
-  }
-
   /** Lists a user among the voters of elements. Returns false where that failed. */
-  async listNow(user: CachedUser, elementIds: readonly string[]): Promise<boolean> {
-    const lists = user.unlisted(elementIds).map(id => this.#waiting.add(id, user));
-    return (await Promise.allSettled(lists)).every(({ status }) => status === "fulfilled");
+  async list(user: CachedUser, elementIds: readonly string[]): Promise<boolean> {
+    const lists = user.unlisted(elementIds).map(async id => {
+      try {
+        await this.#waiting.add(id, user);
+        return true;
+      } catch (error) {
+        this.#services.logger.log("warn", "voter_deferred", { error: String(error) });
+        return false;
+      }
+    });
+    return (await Promise.all(lists)).every(isListed => isListed);
   }
 
   idle(): Promise<void> {
