@@ -251,14 +251,14 @@ function entriesText({ entries, profiles, isShared }: Listing, count: number = e
     const entry = entries[index];
     const profile = profiles[index];
     if (entry === undefined || profile === undefined) break;
-    text += entryText(entry, textOf(entry.userId, profile));
+    text += entryText(index === 0 ? "" : ",", entry, textOf(entry.userId, profile));
   }
-  return text.slice(1);
+  return text;
 }
 
-/** Renders an entry behind a comma. The properties that change with the board stand here, as numbers, and those of the user follow. */
-function entryText({ rank, score }: RankedEntry, userText: string) {
-  return `,{"rank":${rank},"score":${score},${userText}` as const;
+/** Renders an entry. The properties that change with the board stand here, as numbers, and those of the user follow. */
+function entryText(separator: string, { rank, score }: RankedEntry, userText: string) {
+  return `${separator}{"rank":${rank},"score":${score},${userText}` as const;
 }
 
 /** The names of the numbers in a JSON text, as the compiler knows it. */
