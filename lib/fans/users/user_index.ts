@@ -152,7 +152,11 @@ export interface Account {
 
 /** The record in a user's partition that says how the user signed up. `removedAt` is Unix ms. */
 type AccountNote =
-  | (Account & { readonly removedAt: null })
+  | (Account & {
+      readonly removedAt: null;
+      /** When the name was noted, Unix ms, later than the name before it: orders the writes of names to the index. */
+      readonly namedAt: number;
+    })
   | { readonly projectId: string; readonly removedAt: number };
 
 export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
@@ -212,7 +216,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
           ...activityWrites(userId, now),
           ...nameWrites(userId, name, now),
         ]),
-        putNote(account, { projectId, provider, removedAt: null, name, createdAt: now }),
+        putNote(account, { projectId, provider, removedAt: null, name, createdAt: now, namedAt: now }),
       ]);
       signedInUsers.set(partitionOf(account), true);
     },
@@ -228,11 +232,12 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
       if (isOtherAccount) signedInUsers.delete(partition);
       if (signedInUsers.get(partition) === true) return;
       const now = clock();
-      if (!(await noteAccount(store, partition, { ...account, createdAt: now }))) return;
+      const namedAt = await noteAccount(store, partition, { ...account, createdAt: now }, now);
+      if (namedAt === null) return;
       const { organisationId, userId, name } = account;
       await commitRepeatable(store, userIndexPartition(organisationId, userId), [
         ...(isSignIn ? activityWrites(userId, now) : []),
-        ...nameWrites(userId, name, now),
+        ...nameWrites(userId, name, namedAt),
       ]);
       if (isSignIn) signedInUsers.set(partition, true);
     },
@@ -258,21 +263,24 @@ function putAccountNote(note: AccountNote) {
   return { type: "put", key: readAccountNote.key, value: JSON.stringify(note) } as const;
 }
 
-/** Notes how a user signs in and is called unless the user is removed; returns whether the user exists. */
+/** Notes how a user signs in and is called, and returns since when the name counts; null for a removed user. */
 async function noteAccount(
   store: Store,
   partition: Partition,
   { projectId, provider, name, createdAt }: Account,
-): Promise<boolean> {
+  now: number,
+): Promise<number | null> {
   return await decide(store, partition, {
     reads: [readAccountNote],
     idempotent: true,
     apply([stored]) {
       const before = parseAccountNote(stored);
-      if (before !== null && before.removedAt !== null) return { writes: [], answer: false };
-      const noted = { projectId, provider, removedAt: null, name, createdAt: before?.createdAt ?? createdAt };
-      const put = putAccountNote(noted);
-      return { writes: put.value === stored?.value ? [] : [put], answer: true };
+      if (before !== null && before.removedAt !== null) return { writes: [], answer: null };
+      const namedBefore = before?.namedAt ?? 0;
+      const namedAt = before?.name === name ? namedBefore : Math.max(now, namedBefore + 1);
+      const known = { createdAt: before?.createdAt ?? createdAt, namedAt };
+      const put = putAccountNote({ projectId, provider, removedAt: null, name, ...known });
+      return { writes: put.value === stored?.value ? [] : [put], answer: namedAt };
     },
   });
 }
@@ -324,9 +332,11 @@ export async function listRecordedUsers(
 async function exists(
   store: Store,
   partition: Partition,
-  { account, cameAt }: RecordedUser,
+  { account, cameAt, readAt }: RecordedUser,
 ): Promise<boolean> {
-  if (account !== null) return await noteAccount(store, partition, { ...account, createdAt: cameAt });
+  if (account !== null) {
+    return (await noteAccount(store, partition, { ...account, createdAt: cameAt }, readAt)) !== null;
+  }
   const [stored] = await store.read(partition, [readAccountNote]);
   return (parseAccountNote(stored)?.removedAt ?? null) === null;
 }

@@ -206,7 +206,6 @@ describeOnStores("a back end that looks for a known person", open => {
     const { userId, accessToken: token } = (await login()).json.data;
     const [store] = world.stores;
     assert.ok(store !== undefined);
-    world.clock.advance(1_000);
     store.diesAfter = "name";
     const body = { ...pool, data: { nickname: "Kim" } };
     assert.equal((await world.call("/v1/user", { method: "PUT", body, token })).status, 200);
