@@ -16,7 +16,6 @@ import {
   type BatchedDecision,
   type Decision,
   DecisionBatch,
-  isChecked,
   nothingCommitted,
   PendingDecision,
   ReadPlan,
@@ -61,15 +60,6 @@ export function decide<const Q extends readonly Read[], A>(
     const queue = queues.byPartition.get(partition);
     if (queue === undefined) new PartitionQueue(queues, partition, decision);
     else queue.push(decision);
-  });
-}
-
-/** Writes what rests on nothing that is stored and may be written twice: an unknown outcome is tried again. */
-export function applyWrites(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
-  return decide(store, partition, {
-    reads: [],
-    idempotent: true,
-    apply: () => ({ writes, answer: undefined, unchecked: true }),
   });
 }
 
@@ -157,12 +147,14 @@ class PartitionQueue {
 
   /** Commits what a {@linkcode DecisionBatch} of one decision would, without the work that only several need. */
   #commitAlone(
-    { writes, unchecked }: Decision<unknown>,
+    { writes }: Decision<unknown>,
     reads: readonly Read[],
     state: readonly unknown[],
   ): Promise<Commit> {
-    const checks = unchecked === true ? [] : checksOf(reads, state);
-    return this.#store.commit(this.#partition, { checks, writes: plainWrites(writes) });
+    return this.#store.commit(this.#partition, {
+      checks: checksOf(reads, state),
+      writes: plainWrites(writes),
+    });
   }
 
   #answerAlone(pending: PendingDecision, decided: Decision<unknown>, commit: Commit): void {
@@ -261,7 +253,7 @@ function applyRule(
     else pending.throw(error);
     return null;
   }
-  if (isRecalled && !isChecked(decided)) pending.mustRead = true;
+  if (isRecalled && decided.writes.length === 0) pending.mustRead = true;
   else if (decided.writes.length > 0) return decided;
   else pending.accept(decided, nothingCommitted);
   return null;

@@ -151,11 +151,12 @@ export class DecisionBatch {
       return true;
     }
     if (this.#pendingWrites.takeVersionAsked()) return false;
-    if (this.#isRecalled && !isChecked(decided)) {
-      pending.mustRead = true;
-      return false;
-    }
     if (decided.writes.length === 0) {
+      // No commit would check the recalled state.
+      if (this.#isRecalled) {
+        pending.mustRead = true;
+        return false;
+      }
       // An answer without a commit must come from one instant, not from writes that may yet be refused.
       if (sawPending) return false;
       pending.accept(decided, nothingCommitted);
@@ -167,7 +168,7 @@ export class DecisionBatch {
       pending.refuse(decided, refused);
       return true;
     }
-    const checks = decided.unchecked === true ? [] : this.#checksOf(pending, state);
+    const checks = this.#checksOf(pending, state);
     return this.#take({ pending, decided, checked: checks.map(({ key }) => key) }, checks);
   }
 
@@ -252,11 +253,6 @@ function isRecordWrite(write: Write): boolean {
   return write.type === "put" || (write.type === "delete" && write.shape === "record");
 }
 
-/** Returns true if the commit checks the state that the decision was made from. */
-export function isChecked({ writes, unchecked }: Decision<unknown>): boolean {
-  return writes.length > 0 && unchecked !== true;
-}
-
 export interface Committed {
   /** Version of every record that was put, or null if the decision had no writes. */
   readonly version: Version | null;
@@ -270,11 +266,6 @@ export interface Decision<A> {
   readonly writes: readonly Write[];
   /** The answer, or a function that makes it from the effect of the commit. */
   readonly answer: A | ((committed: Committed) => A);
-  /**
-   * Commits without checking the records read: for writes whose guards suffice.
-   * @default false
-   */
-  readonly unchecked?: boolean;
   /** Answers, or throws, when a guard refused the commit. @default throws AppError `conflict` */
   readonly refused?: ((key: string) => A) | undefined;
 }

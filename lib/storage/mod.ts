@@ -44,7 +44,7 @@ export type {
   Write,
 } from "./contract.ts";
 export { storageLimits } from "./contract.ts";
-export { applyWrites, decide } from "./decide.ts";
+export { decide } from "./decide.ts";
 export type { Decision, Rule } from "./decision_batch.ts";
 export {
   keyName,

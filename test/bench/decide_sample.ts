@@ -38,11 +38,10 @@ const actions: Record<string, (store: Store) => Promise<void>> = {
   async "bare guarded commit"(store) {
     await store.commit(partition, { writes: [{ type: "add", key: "t", field: "n", by: 1, min: 0 }] });
   },
-  async "decide, guarded and unchecked"(store) {
+  async "decide, guarded"(store) {
     await decide(store, partition, {
       reads: [],
       apply: () => ({
-        unchecked: true,
         writes: [{ type: "add", key: "t", field: "n", by: 1, min: 0 }],
         answer: null,
       }),

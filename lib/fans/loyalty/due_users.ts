@@ -10,8 +10,8 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
-import { Batcher, Cache } from "../../storage/background/mod.ts";
-import { applyWrites, type BoardEntry, readPageAfter, type Store, type Write } from "../../storage/mod.ts";
+import { applyWrites, Batcher, Cache } from "../../storage/background/mod.ts";
+import { type BoardEntry, readPageAfter, type Store, type Write } from "../../storage/mod.ts";
 import {
   activityMs,
   activityWrites,

@@ -13,7 +13,7 @@
 
 import * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
-import { Delivery, followRecord, memoize } from "../../storage/background/mod.ts";
+import { applyWrites, Delivery, followRecord, memoize } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
   type Partition,
@@ -25,7 +25,6 @@ import {
 import { keyName } from "../../storage/names.ts";
 import type { Directory, Organisation, Settings } from "../directory/mod.ts";
 import {
-  commitRepeatable,
   indexPartition,
   projectsKey,
   userBoards,
@@ -164,9 +163,7 @@ async function putMark(
   { organisationId, kind, name }: DeclaredIndex,
 ): Promise<void> {
   const { key } = readMark(mark, kind, name);
-  await commitRepeatable(store, indexPartition(organisationId), [
-    { type: "put", key, value: String(clock()) },
-  ]);
+  await applyWrites(store, indexPartition(organisationId), [{ type: "put", key, value: String(clock()) }]);
 }
 
 /**
@@ -187,7 +184,7 @@ export async function buildIndex(source: IndexStore, index: DeclaredIndex): Prom
           return value === null ? [] : [{ type: "score", op: "set", key, member, tie: clock(), ...value }];
         }),
       );
-      await commitRepeatable(store, partition, writes.flat());
+      await applyWrites(store, partition, writes.flat());
       examined += part.entries.length;
       after = part.entries.at(-1) ?? after;
       if (part.isEnd) break;
@@ -268,7 +265,7 @@ export async function followUser(
     shown,
     read,
     async overwrite(value) {
-      const [, score] = await commitRepeatable(store, partition, [
+      const [, score] = await applyWrites(store, partition, [
         { type: "unscore", key, member },
         { ...written, ...value },
       ]);
@@ -348,7 +345,7 @@ async function writeMetrics(
   );
   for (let from = 0; from < values.length; from += batchMax) {
     const part = values.slice(from, from + batchMax);
-    const results = await commitRepeatable(
+    const results = await applyWrites(
       store,
       partition,
       part.map(({ written }) => written),

@@ -34,7 +34,6 @@ export {
   type Account,
   activityMs,
   activityWrites,
-  commitRepeatable,
   createUserIndex,
   foldName,
   isPublicName,

@@ -8,9 +8,8 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { Clock } from "../../auth/mod.ts";
-import { AppError } from "../../base/errors/mod.ts";
 import { shardOf } from "../../base/text/mod.ts";
-import { Cache, groupBy, retry } from "../../storage/background/mod.ts";
+import { applyWrites, Cache, groupBy } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import {
   type BoardEntry,
@@ -121,25 +120,6 @@ function projectWrite(projectId: string, now: number): Write {
   return { type: "score", op: "min", key: projectsKey, member: projectId, score: now };
 }
 
-const commitAttemptsMax = 4;
-
-/**
- * Commits writes whose repetition changes nothing, and returns their results. They stay out of the queue of decisions of a
- * partition, in which the report of an action lists its user, and would wait for them.
- */
-export async function commitRepeatable(
-  store: Store,
-  partition: Partition,
-  writes: readonly Write[],
-): Promise<readonly (number | string | null)[]> {
-  const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
-  const commit = await retry(() => store.commit(partition, { writes }), {
-    attemptsMax: commitAttemptsMax,
-    isRetryable,
-  });
-  return commit.ok ? commit.results : [];
-}
-
 /** How a user signs in and is called. */
 export interface Account {
   readonly projectId: string;
@@ -196,13 +176,13 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
   async function listProject({ organisationId, projectId }: ListedAccount, now: number): Promise<void> {
     if (projects.get(projectId) === true) return;
     await Promise.all([
-      commitRepeatable(store, organisationsPartition(), organisationWrites(organisationId, now)),
-      commitRepeatable(store, indexPartition(organisationId), [projectWrite(projectId, now)]),
+      applyWrites(store, organisationsPartition(), organisationWrites(organisationId, now)),
+      applyWrites(store, indexPartition(organisationId), [projectWrite(projectId, now)]),
     ]);
     projects.set(projectId, true);
   }
   async function putNote(user: UserName, note: AccountNote): Promise<void> {
-    await commitRepeatable(store, partitionOf(user), [putAccountNote(note)]);
+    await applyWrites(store, partitionOf(user), [putAccountNote(note)]);
   }
   return {
     /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
@@ -211,7 +191,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
       const now = clock();
       await Promise.all([
         listProject(account, now),
-        commitRepeatable(store, userIndexPartition(organisationId, userId), [
+        applyWrites(store, userIndexPartition(organisationId, userId), [
           ...listingWrites(userId, now),
           ...activityWrites(userId, now),
           ...nameWrites(userId, name, now),
@@ -235,7 +215,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
       const namedAt = await noteAccount(store, partition, { ...account, createdAt: now }, now);
       if (namedAt === null) return;
       const { organisationId, userId, name } = account;
-      await commitRepeatable(store, userIndexPartition(organisationId, userId), [
+      await applyWrites(store, userIndexPartition(organisationId, userId), [
         ...(isSignIn ? activityWrites(userId, now) : []),
         ...nameWrites(userId, name, namedAt),
       ]);
@@ -248,7 +228,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
     async remove(user: UserName & Pick<Account, "projectId">, indexes: readonly string[]): Promise<void> {
       const { organisationId, userId, projectId } = user;
       await putNote(user, { projectId, removedAt: clock() });
-      await commitRepeatable(
+      await applyWrites(
         store,
         userIndexPartition(organisationId, userId),
         [userBoards.created, userBoards.active, userBoards.name, ...indexes].map(
@@ -348,12 +328,12 @@ async function listAbsent(store: Store, users: readonly RecordedUser[]): Promise
   const standings = await readStandings(store, organisationId, ids, [userBoards.created]);
   const absent = new Set(users.filter(({ userId }) => standings.get(userId)?.[0] == null));
   await Promise.all([
-    commitRepeatable(
+    applyWrites(
       store,
       organisationsPartition(),
       users.flatMap(({ cameAt }) => organisationWrites(organisationId, cameAt)),
     ),
-    commitRepeatable(
+    applyWrites(
       store,
       indexPartition(organisationId),
       users.flatMap(({ account, cameAt }) =>
@@ -362,7 +342,7 @@ async function listAbsent(store: Store, users: readonly RecordedUser[]): Promise
     ),
     ...users.map(user => {
       const { userId, cameAt, lastActiveAt, account, readAt } = user;
-      return commitRepeatable(store, userIndexPartition(organisationId, userId), [
+      return applyWrites(store, userIndexPartition(organisationId, userId), [
         ...(absent.has(user)
           ? [...listingWrites(userId, cameAt), ...activityWrites(userId, lastActiveAt)]
           : []),

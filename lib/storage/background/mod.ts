@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { BoundedCache, type Stored } from "../mod.ts";
+import { BoundedCache, type Partition, type Store, type Stored, type Write } from "../mod.ts";
 
 /** Longest time that work holds the event loop, in ms. */
 const sliceMsMax = 5;
@@ -341,6 +341,25 @@ export async function retry<T extends NonNullable<unknown> | null>(
     }
     if (pause !== undefined) await sleep(pause.timer, pause.ms(attempt));
   }
+}
+
+const commitAttemptsMax = 4;
+
+/**
+ * Commits writes that rest on nothing stored and whose repetition changes nothing, and returns their results. They stay out of the
+ * queue of decisions of a partition, in which a decision that waits for them may stand.
+ */
+export async function applyWrites(
+  store: Store,
+  partition: Partition,
+  writes: readonly Write[],
+): Promise<readonly (number | string | null)[]> {
+  const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
+  const commit = await retry(() => store.commit(partition, { writes }), {
+    attemptsMax: commitAttemptsMax,
+    isRetryable,
+  });
+  return commit.ok ? commit.results : [];
 }
 
 /** Resolves after a time in ms. */

@@ -21,7 +21,6 @@ export function take(key: string = "stock"): Rule<readonly Read[], number> {
   return {
     reads: [],
     apply: () => ({
-      unchecked: true,
       writes: [{ type: "add", key, field: "left", by: -1, min: 0 }],
       answer: ({ results }) => Number(results[0]),
       refused: () => -1,

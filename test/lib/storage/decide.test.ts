@@ -39,15 +39,11 @@ describe("decide", () => {
     ]);
   });
 
-  it("checks nothing where the decision says unchecked, and reads nothing where there is nothing to read", async () => {
+  it("reads and checks nothing where there is nothing to read", async () => {
     const store = new ProbeStore();
-    await decide(store, home, {
-      ...increment(),
-      apply: () => ({ ...increment().apply([null]), unchecked: true }),
-    });
-    assert.deepEqual(store.commits[0]?.checks, []);
     await decide(store, home, take());
-    assert.equal(store.reads.length, 1);
+    assert.equal(store.reads.length, 0);
+    assert.deepEqual(store.commits[0]?.checks, []);
   });
 
   it("commits nothing where there are no writes", async () => {

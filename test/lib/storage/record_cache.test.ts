@@ -60,14 +60,6 @@ function refusal(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], numb
   };
 }
 
-/** Counts up without a check. */
-function countUpUnchecked(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], number> {
-  return {
-    reads: [memory.query],
-    apply: state => ({ ...countUp(memory).apply(state), unchecked: true }),
-  };
-}
-
 /** Decides, and lets the decisions of the partition come to rest. */
 async function decideAlone<A>(store: Store, rule: Rule<readonly [ReadRecord], A>): Promise<A> {
   const answer = await decide(store, home, rule);
@@ -137,19 +129,17 @@ describe("a decision on a remembered record", () => {
     const store = new ProbeStore();
     const { memory } = counters();
     const throwing = refusal(memory);
-    const unchecked = countUpUnchecked(memory);
     await decideAlone(store, countUp(memory));
     for (const [count, rule] of [
       [10, readRule(memory)],
       [20, throwing],
-      [30, unchecked],
     ] as const) {
       await writeElsewhere(store, count);
       const answer = await decide<readonly [ReadRecord], number>(store, home, rule).catch(
         (error: unknown) => error,
       );
       if (rule === throwing) assert.equal((answer as Error).message, "20");
-      else assert.equal(answer, rule === unchecked ? 31 : 10);
+      else assert.equal(answer, 10);
     }
   });
 
@@ -243,11 +233,9 @@ describe("decisions on a remembered record that share a commit", () => {
     const store = new ProbeStore();
     const { memory } = counters();
     const throwing = refusal(memory);
-    const unchecked = countUpUnchecked(memory);
     for (const [rule, expected] of [
       [readRule(memory), [10, 10]],
       [throwing, ["RangeError: 10", "RangeError: 10"]],
-      [unchecked, [11, 12]],
     ] as const) {
       await decideAlone(store, countUp(memory));
       await writeElsewhere(store, 10);

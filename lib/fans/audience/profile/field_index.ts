@@ -10,11 +10,11 @@
 
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
+import { applyWrites } from "../../../storage/background/mod.ts";
 import type { Score, Store, Write } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { spaceUserPartition } from "../../loyalty/user/state.ts";
 import {
-  commitRepeatable,
   type DeclaredIndex,
   declaredIndexes,
   followUser,
@@ -76,7 +76,7 @@ export function createFieldIndexes({
     const profile = await readProfile(user);
     const values = fields.map(name => valueWrite(userId, name, profile));
     const done: Write = { type: "unscore", key: userBoards.updates, member: update };
-    const results = await commitRepeatable(store, partition, [...values, done]);
+    const results = await applyWrites(store, partition, [...values, done]);
     for (const [index, name] of fields.entries()) {
       const written = valueWrite(userId, name, profile);
       await followUser(store, partition, { shown: results[index], written }, async () =>
@@ -96,7 +96,7 @@ export function createFieldIndexes({
       const fields = patch === null ? declared : declared.filter(name => Object.hasOwn(patch, name));
       if (fields.length === 0) return null;
       const update = `${uuid(random)}${user.userId}`;
-      await commitRepeatable(store, userIndexPartition(user.organisationId, user.userId), [
+      await applyWrites(store, userIndexPartition(user.organisationId, user.userId), [
         { type: "score", op: "set", key: userBoards.updates, member: update, score: clock() },
       ]);
       return () => write(user, fields, update).catch(() => {});

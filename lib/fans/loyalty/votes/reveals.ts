@@ -10,8 +10,8 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { DueQueue } from "../../../storage/background/due_queue.ts";
-import { mapConcurrent } from "../../../storage/background/mod.ts";
-import { applyWrites, decide, type Store } from "../../../storage/mod.ts";
+import { applyWrites, mapConcurrent } from "../../../storage/background/mod.ts";
+import { decide, type Store } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { Command } from "../commit.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

@@ -9,9 +9,8 @@
 
 import type { Logger } from "../../../http/mod.ts";
 import type { DueQueue } from "../../../storage/background/due_queue.ts";
-import { Batcher } from "../../../storage/background/mod.ts";
+import { applyWrites, Batcher } from "../../../storage/background/mod.ts";
 import {
-  applyWrites,
   type Partition,
   type ReadLog,
   type Store,
