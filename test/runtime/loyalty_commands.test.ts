@@ -1,7 +1,7 @@
 /** The commands of `grandstand loyalty`, as programs, against a server that is one too. */
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -43,9 +43,15 @@ interface Outcome {
   readonly stderr: string;
 }
 
-async function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+async function run(
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+  place: { readonly cwd?: string; readonly input?: string } = {},
+): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...cliCommand(built), "loyalty", ...args], { ...environment, ...more });
+  const { cwd, input = "" } = place;
+  const program = start([...cliCommand(built), "loyalty", ...args], { ...environment, ...more }, { cwd });
+  program.stdin.end(input);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }
@@ -235,6 +241,15 @@ describe("grandstand loyalty pull, push, versions and rollback", () => {
     assert.equal(code, 7);
     assert.match(stderr, /never pulled/);
     assert.equal(existsSync(`${path}.base.json`), false);
+  });
+
+  it("take a configuration from standard input, with --force, and leave no file", async () => {
+    const cwd = mkdtempSync(join(folder, "piped-"));
+    const place = { cwd, input: (await run(["pull", "-"])).stdout };
+    assert.equal((await run(["push", "-"], {}, place)).code, 7);
+    assert.equal((await run(["push", "-", "--force"], {}, place)).code, 0);
+    assert.deepEqual(readdirSync(cwd), []);
+    assert.equal((await run(["push", "-"], {}, place)).code, 7);
   });
 
   it("keep the comments of a YAML file that is equal to what the server has", async () => {

@@ -32,7 +32,7 @@ process.once("exit", killAll);
 
 /** Where a program starts, and as whom. */
 export interface Place {
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   readonly uid?: number;
   readonly gid?: number;
 }

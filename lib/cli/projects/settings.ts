@@ -133,7 +133,7 @@ const pushSettings: CommandSpec = {
     await api.requireAllowed(target);
     const remote = await readRemote(api, projectId);
     const noteBase = async (digest: string): Promise<void> => {
-      if (file !== "-") await writeBase(file, { project: projectId, digest }, context);
+      await writeBase(file, { project: projectId, digest }, context);
     };
     const data = { project: projectId, keys: [], old_digest: remote.digest, new_digest: local.digest };
     if (local.digest === remote.digest) {
@@ -183,7 +183,7 @@ interface Push {
 
 /** @throws {CliError} The project has other settings than when the file was pulled, or it never was. */
 async function requireBase({ file, projectId, local, remote, folder }: Push, context: CliContext) {
-  const base = file === "-" ? null : await readBase<Base>(file, { project: projectId }, context);
+  const base = await readBase<Base>(file, { project: projectId }, context);
   if (base?.digest === remote.digest) return;
   const diff = `grandstand projects settings diff ${projectId} --file ${file}`;
   if (base === null) {

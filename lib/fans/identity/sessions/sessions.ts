@@ -68,7 +68,7 @@ export interface OpenedSession {
 }
 
 /** Authorizes the holder of a verified token before anything is read or changed; an error refuses the request. */
-export type Authorize = (holder: ReturnType<typeof holderOf>) => Promise<void> | void;
+type Authorize = (holder: ReturnType<typeof holderOf>) => Promise<void> | void;
 
 interface AuthenticateOptions {
   /** @default false */

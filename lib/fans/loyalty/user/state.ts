@@ -253,7 +253,7 @@ export function dueInstant(
 const aheadMsMax = 300_000;
 
 /** Tests if a time is farther in the future than any clock that was right when it was written. Both in Unix ms. */
-export function isAhead(at: number, now: number): boolean {
+function isAhead(at: number, now: number): boolean {
   return at > now + aheadMsMax;
 }
 
