@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { mutants } from "../mutants/faults.ts";
+import { plantedFaults } from "../simulation/planted_faults.ts";
 import { mutated } from "../support/mutation.ts";
 import { entryExports, files, modules, sources, textOf, withoutComments } from "./files.ts";
 
@@ -118,10 +119,11 @@ describe("the product's code", () => {
   });
 });
 
-describe("the mistakes of test/mutants", () => {
+describe("the mistakes of test/mutants and the faults of test/simulation", () => {
   it("have their place in the source", () => {
     assert.ok(mutants.length > 50);
-    for (const mutant of mutants) assert.doesNotThrow(() => mutated(mutant), mutant.name);
+    for (const mistake of [...mutants, ...plantedFaults])
+      assert.doesNotThrow(() => mutated(mistake), mistake.name);
   });
 });
 

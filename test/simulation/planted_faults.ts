@@ -66,8 +66,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a score counts as delivered before it is",
     file: "lib/fans/loyalty/deliver.ts",
-    text: "if (isDelivered) cachedUser.markDelivered(updates);\n    done(isDelivered);",
-    replacement: "if (!isDelivered) cachedUser.markDelivered(updates);\n    done(true);",
+    text: "if (isDelivered) cachedUser.markDelivered(updates);\n      done(isDelivered);",
+    replacement: "if (!isDelivered) cachedUser.markDelivered(updates);\n      done(true);",
   },
   {
     name: "a device gets a user for each registration",
