@@ -139,8 +139,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a webhook that fails is not repeated",
     file: "lib/fans/loyalty/webhooks/dispatcher.ts",
-    text: 'if (result.outcome === "delivered") return null;',
-    replacement: 'if (result.outcome !== "postponed") return null;',
+    text: 'return typeof attempt === "string" ? null : attempt;',
+    replacement: "return null;",
   },
   {
     name: "webhooks go on behind a failure",
