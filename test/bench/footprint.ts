@@ -6,11 +6,10 @@
  * ```
  */
 
-import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { mkdirSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { bundle } from "../../runtime/build.ts";
-import { embedSize } from "../support/embed_size.ts";
+import { embedSize, importMs } from "../support/embed_size.ts";
 import { figure } from "./figure.ts";
 
 const samples = Number(process.argv[2] ?? 9);
@@ -19,30 +18,10 @@ const folder = fileURLToPath(
   new URL(`../../node_modules/.cache/grandstand/footprint-${process.pid}`, import.meta.url),
 );
 
-/** Returns the processor time of importing a module in a process of its own, in ms. */
-function importMs(file: string): number {
-  const program = `
-    const before = process.cpuUsage();
-    await import(${JSON.stringify(pathToFileURL(file).href)});
-    const { user, system } = process.cpuUsage(before);
-    console.log((user + system) / 1_000);`;
-  return Number(execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" }));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
-}
-
 try {
   mkdirSync(folder, { recursive: true });
   await bundle(folder);
-  const empty = `${folder}/empty.js`;
-  writeFileSync(empty, "");
-  const pairs = Array.from(
-    { length: samples },
-    () => [importMs(empty), importMs(`${folder}/lib/mod.js`)] as const,
-  );
-  const [base, whole] = [median(pairs.map(pair => pair[0])), median(pairs.map(pair => pair[1]))];
+  const { base, whole } = importMs(folder, samples);
   console.log(`import: ${whole.toFixed(0)} ms, an empty module ${base.toFixed(0)} ms, of processor time`);
   figure(
     "importing `grandstand` beyond an empty module, processor time",

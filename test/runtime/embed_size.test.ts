@@ -1,12 +1,34 @@
+/** Sizes of what people load, beside the table of benchmarks. */
+
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { embedSize } from "../support/embed_size.ts";
+import { gzipSync } from "node:zlib";
+import { buildPage } from "../../runtime/services/pages.ts";
+import { assertTableSays } from "../support/bench_table.ts";
+import { embedSize, importMs } from "../support/embed_size.ts";
+import { skipUnlessFull } from "../support/full.ts";
 import { builtPackage } from "./runtimes.ts";
 
 describe("the bundle of a platform in memory", () => {
-  it("stays small, minified and compressed", async () => {
+  it("stays small, minified and compressed, and is as large as the table says", async () => {
     const { whole, start } = await embedSize(builtPackage());
     assert.ok(whole > 100_000 && whole <= 318_000, `${whole} bytes in one file`);
     assert.ok(start > 100_000 && start <= 288_000, `${start} bytes at the start, when split`);
+    assertTableSays("bundle of a platform in memory", [whole / 1_000, start / 1_000]);
+  });
+});
+
+describe("the import of the package", { skip: skipUnlessFull("the time of an import") }, () => {
+  it("takes at most 35 times that of an empty module", () => {
+    const { base, whole } = importMs(builtPackage(), 7);
+    assert.ok(whole <= 35 * base, `${whole} ms, an empty module ${base} ms`);
+  });
+});
+
+describe("the page of the studio", () => {
+  it("is as large as the table says", async () => {
+    const files = await buildPage();
+    const bytes = files.reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length, 0);
+    assertTableSays("studio: page, script and style", [bytes / 1_024]);
   });
 });

@@ -1,5 +1,8 @@
-/** The size of a platform in memory as an embedder bundles it. */
+/** The cost of having Grandstand in a program: the size of its bundle, and the time of its import. */
 
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
@@ -47,4 +50,40 @@ async function bundledBytes(dist: string, splitting: boolean): Promise<number> {
   load("out/stdin.js");
   const files = outputFiles.filter(({ path }) => [...loaded].some(name => path.endsWith(`/${name}`)));
   return files.reduce((bytes, { contents: code }) => bytes + gzipSync(code, { level: 9 }).length, 0);
+}
+
+/** Medians of the processor time in ms of importing a module, each time in a process of its own. */
+interface ImportTimes {
+  /** Of an empty module. */
+  readonly base: number;
+  /** Of the whole of a built package. */
+  readonly whole: number;
+}
+
+/** Imports an empty module and the built package by turns. */
+export function importMs(dist: string, samples: number): ImportTimes {
+  const empty = `${dist}/empty.js`;
+  writeFileSync(empty, "");
+  const pairs = Array.from(
+    { length: samples },
+    () => [importOnce(empty), importOnce(`${dist}/lib/mod.js`)] as const,
+  );
+  return { base: median(pairs.map(pair => pair[0])), whole: median(pairs.map(pair => pair[1])) };
+}
+
+function importOnce(file: string): number {
+  const program = `
+    const before = process.cpuUsage();
+    await import(${JSON.stringify(pathToFileURL(file).href)});
+    const { user, system } = process.cpuUsage(before);
+    console.log((user + system) / 1_000);`;
+  // The options of the tests would count, too: maps of sources are read while modules load.
+  const env = { ...process.env, NODE_OPTIONS: "" };
+  return Number(
+    execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8", env }),
+  );
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 }
