@@ -119,7 +119,7 @@ describeOnStores("a user who was merged", open => {
     await report(user(anonymous), buy("before"));
     await merge();
     assert.equal(await points(account), 101);
-    assert.equal(await report(user(anonymous), buy("before")), false);
+    assert.equal((await report(user(anonymous), buy("before"))).isNew, false);
     for (let times = 0; times < 2; times++) await report(user(anonymous), buy("after"));
     const reports = ["before", "after", "late-1", "late-2"].map(buy);
     assert.deepEqual(await reportAll(user(anonymous), reports), { applied: 4 });

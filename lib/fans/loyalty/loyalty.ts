@@ -15,21 +15,22 @@ import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import type { Earning, RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../users/mod.ts";
 import { decideWithEarnings, joinProject, withRecountedSum } from "./board_sums.ts";
-import type { Command, Committed } from "./commit.ts";
+import type { Committed } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
 import { createUserCommands, type UserCommands } from "./corrections.ts";
 import { type CodePools, createCodePools } from "./coupons/code_pools.ts";
-import { type CouponView, couponRetryMs, createCoupons, createFillWarnings } from "./coupons/coupons.ts";
-import { deliverLate, deliverState, deliverStateNow } from "./deliver.ts";
-import { createDueUserQueue, type DueUser, listUsersOf, sweepDueUsers } from "./due_users.ts";
+import { type CouponView, createCoupons, createFillWarnings } from "./coupons/coupons.ts";
+import { deliverState } from "./deliver.ts";
+import { createDueUserQueue, type DueUser, listUsersOf } from "./due_users.ts";
 import { advanceTime } from "./engine/advance_time.ts";
 import { createGlobalLimits } from "./limits.ts";
 import { mergeUsers } from "./merge_users.ts";
 import { createProducts, type Products } from "./products/products.ts";
 import { type ActionReport, type Reported, report, reportAll } from "./report.ts";
-import { type CommandServices, type RunAllOutcome, runCommand, sendGifts } from "./run.ts";
+import { type CommandServices, type RunAllOutcome, runCommand } from "./run.ts";
 import type { LoyaltyServices } from "./services.ts";
+import { processDueUser, sweep } from "./sweep.ts";
 import type { NotificationSchema } from "./user/change_payload.ts";
 import { type TransactionView, transactionView } from "./user/history.ts";
 import { Inbox, type InboxNotification } from "./user/inbox.ts";
@@ -63,10 +64,8 @@ type NotificationView = Immutable<v.InferOutput<typeof NotificationSchema>>;
 
 /** Reads and changes the loyalty of users. */
 export interface Loyalty extends UserCommands, UserVerification {
-  /** Applies an action. Returns false where one with the same id took effect before. */
-  report(user: SpaceUser, reported: ActionReport): Promise<boolean>;
-  /** Applies an action like `report`, and returns the user's votes for the element that it names. */
-  reportVote(user: SpaceUser, reported: ActionReport): Promise<Reported>;
+  /** Applies an action, once for its id, and returns the user's votes for the element that it names. */
+  report(user: SpaceUser, reported: ActionReport): Promise<Reported>;
   /** Applies actions of one user in their order, up to the first that fails. */
   reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<RunAllOutcome>;
   /** Returns the compiled configuration of a space; without a promise while it is fresh. */
@@ -109,7 +108,7 @@ export interface Loyalty extends UserCommands, UserVerification {
    * Runs due work of all organisations' users: effects that an interrupted process left behind, and changes by time alone. Call it
    * repeatedly; calls may overlap, in one process or several.
    */
-  sweep(): ReturnType<typeof sweepDueUsers>;
+  sweep(): ReturnType<typeof sweep>;
   /**
    * Merges a user into another of the same project, once: points, items, progress, coupons and scores. Commands about the merged
    * user act on the account from then on. It may be repeated after an interruption.
@@ -185,8 +184,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const inbox = new Inbox(shared, settled);
   const reader = createLoyaltyReader(shared);
   return {
-    report: async (user, reported) => (await report(services, user, reported)).isNew,
-    reportVote: report.bind(null, services),
+    report: report.bind(null, services),
     reportAll: (user, reports) => reportAll(services, user, reports),
     ...createUserCommands(services),
     ...createUserVerification(shared, limits),
@@ -224,21 +222,6 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       await Promise.all([voters.idle(), reveals.idle(), webhooks.idle()]);
     },
   };
-}
-
-/** Delivers what is late, to boards and to webhooks, and runs due work of users. */
-async function sweep(
-  services: CommandServices & { readonly webhooks: Webhooks; readonly holder: string },
-  dueWork: (user: SpaceUser) => Promise<number | null>,
-): ReturnType<Loyalty["sweep"]> {
-  const { webhooks, logger } = services;
-  await deliverLate(services);
-  await webhooks.work();
-  return await sweepDueUsers({
-    ...services,
-    processUser: user => dueWork({ ...user, projectId: null }),
-    onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
-  });
 }
 
 async function readProfile(
@@ -285,47 +268,6 @@ function createLoyaltyWebhooks(
 function notificationView(item: InboxNotification): NotificationView {
   const { createdAt, isRead: _, readAt: __, id, ...notification } = item;
   return { id, timestamp: Math.floor(createdAt / 1_000), ...notification };
-}
-
-/** Pause before undelivered scores and unfinished redemptions are tried again, in ms. */
-const dueRetryMs = 60_000;
-const timeCommand: Command = { kind: "time", isFromSweep: true };
-
-/**
- * Advances the user's time, finishes redemptions, delivers scores and webhook messages, and assigns codes to coupons. Returns when
- * to do so next, in Unix ms; null: never. It may be interrupted anywhere: whichever process finds the user next repeats it.
- */
-async function processDueUser(
-  services: CommandServices & {
-    readonly products: Products;
-    readonly webhooks: Webhooks;
-    readonly voters: Voters;
-  },
-  user: SpaceUser,
-): Promise<number | null> {
-  const { clock, coupons, products, webhooks, voters, users } = services;
-  const cachedUser = users.get(user);
-  const settled = await runCommand(services, user, () => timeCommand);
-  const unfinished = await products.finish(user, settled.state);
-  const isChanged = settled.state.redemptions.length > unfinished;
-  const committed = isChanged ? await runCommand(services, user, () => timeCommand) : settled;
-  const { state, updates } = committed;
-  const isListed = await voters.list(cachedUser, state.voterOf);
-  const isDelivered = (await deliverStateNow(services, cachedUser, committed)) && isListed;
-  if (isDelivered && updates.length + state.voterOf.length > 0) {
-    await runCommand(services, user, () => ({ kind: "time", isFromSweep: true, dropsDelivered: true }));
-  }
-  const giftsLeft = state.gifts.length === 0 ? 0 : await sendGifts(services, user, state);
-  const withoutCode = await coupons.assignCodes(user, state);
-  const webhooksDueAt = await webhooks.deliver(user);
-  const now = clock();
-  const times = [
-    state.dueAt,
-    webhooksDueAt,
-    isDelivered && unfinished === 0 && giftsLeft === 0 ? null : now + dueRetryMs,
-    withoutCode === 0 ? null : now + couponRetryMs,
-  ].filter(time => time !== null);
-  return times.length === 0 ? null : Math.min(...times);
 }
 
 /**

@@ -254,7 +254,7 @@ async function applyOwn(
     await pause();
     const id = actionId ?? generatedActionId(batchId, index);
     try {
-      const isNew = await loyalty.report(user, { action, data, at, actionId: id, isClientReport: true });
+      const { isNew } = await loyalty.report(user, { action, data, at, actionId: id, isClientReport: true });
       results.push({ index, id, userId, status: isNew ? "succeeded" : "duplicate" });
     } catch (error) {
       if (reported.length === 1) throw error;

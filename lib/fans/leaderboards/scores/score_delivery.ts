@@ -4,7 +4,7 @@
  * Updates wait per target. While a commit is running more arrive, and all of them join the next one: a busy board costs one
  * commit of each shard per round trip, however many users change it. An update says "this score as of that revision", so
  * that late or repeated delivery changes nothing. Updates that fail stay in the user's own record, from which they are
- * delivered when that user is next loaded.
+ * delivered when that user is next loaded, in the next round of background work, or by the sweep.
  *
  * @module
  */

@@ -153,8 +153,8 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
       const isClientReport = principal.caller.kind === "user";
       const user = await authorizeUser(directory, principal, query, "actions:write");
       const { vote } = isClientReport
-        ? await loyalty.reportVote(user, { ...body, isClientReport })
-        : await loyalty.reportVote(
+        ? await loyalty.report(user, { ...body, isClientReport })
+        : await loyalty.report(
             { ...user, projectId: null },
             { ...body, isClientReport, projectId: user.projectId ?? undefined },
           );

@@ -144,7 +144,7 @@ export type HistoryPart = readonly [records: number, bytes: number];
 /** The loyalty of a user: one record, changed only through `decide`. */
 export interface UserState {
   readonly revision: number;
-  /** The time of the last event, in Unix ms. */
+  /** The time of the last change, in Unix ms. */
   readonly changedAt: number;
   /** The version of the configuration that decided last. */
   readonly config: string;

@@ -50,7 +50,7 @@ describeOnStores("a user who is merged into another", open => {
   async function openClub(): Promise<TestPlatform> {
     return await openPlatform(open, { seed: withBoards(), startAt: Date.parse("2027-01-25T20:00:00Z") });
   }
-  const earn = ({ platform }: TestPlatform, user: typeof account, coins: number): Promise<boolean> =>
+  const earn = ({ platform }: TestPlatform, user: typeof account, coins: number) =>
     platform.loyalty.report(user, { action: "prediction", data: { coins }, isClientReport: false });
   const metrics = async ({ platform }: TestPlatform, user: typeof account) =>
     (await platform.loyalty.profile(user)).metrics;
