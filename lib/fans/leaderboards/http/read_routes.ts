@@ -280,7 +280,7 @@ function cachedUserText(userId: string, profile: PublicProfile): string {
   return text;
 }
 
-/** Renders what follows rank and score in an entry. */
+/** Renders what follows the numbers of the board in an entry. */
 function userText(userId: string, profile: PublicProfile): string {
   return JSON.stringify(userMembers(userId, profile)).slice(1);
 }

@@ -75,7 +75,11 @@ async function readParted(
 }
 
 /** Reads one user's entry, and the share of entries that rank there or below; null where there is none. */
-export async function readUserEntry(store: Store, location: BoardLocation, userId: string) {
+export async function readUserEntry(
+  store: Store,
+  location: BoardLocation,
+  userId: string,
+): Promise<UserEntry | null> {
   if (location.shards.length > 1 || location.rankStyle === "dense") {
     const { included, size } = await readParts(store, location, 0, [userId]);
     const [entry] = included;
@@ -91,12 +95,18 @@ export async function readUserEntry(store: Store, location: BoardLocation, userI
   return userEntry({ rank: ahead + 1, score, userId }, ahead, size);
 }
 
-function userEntry({ rank, score, userId }: RankedEntry, ahead: number, size: number) {
+interface UserEntry {
+  readonly entry: RankedEntry;
+  readonly totalCount: number;
+  /** In percent with two decimals. */
+  readonly percentile: number;
+}
+
+function userEntry({ rank, score, userId }: RankedEntry, ahead: number, size: number): UserEntry {
   const share = Math.min(Math.max(size - ahead, 0) / Math.max(size, 1), 1);
   return {
     entry: { rank, score, userId },
     totalCount: size,
-    /** In percent with two decimals. */
     percentile: Math.round(share * 10_000) / 100,
   };
 }
