@@ -64,6 +64,9 @@ describe("every command of the control API", () => {
         requestsOf(command) > 0 && !(nameOf(command) in cliExamples) && !elsewhere.test(nameOf(command)),
     );
     assert.deepEqual(missing.map(nameOf), []);
+    const names = commands.map(nameOf);
+    const withoutCommand = Object.keys(cliExamples).filter(name => !names.includes(name));
+    assert.deepEqual(withoutCommand, [], "a command is missing: is its group in lib/cli/groups.ts?");
   });
 
   for (const command of called) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { definitionOf } from "../../lib/authoring/table/table.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Batch, Commit, Partition, Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -160,9 +161,9 @@ describe("an idempotency key", () => {
 
 /** Returns what another author changes of a record. */
 function rivalAttributes(type: string, text: string): object {
-  if (type === "workflows") return { name: text };
-  if (type === "assets") return { alt_text: text };
-  return { annotations: { rival: text } };
+  const attributes = definitionOf(type)?.attributes ?? {};
+  if ("annotations" in attributes) return { annotations: { rival: text } };
+  return { ["name" in attributes ? "name" : "alt_text"]: text };
 }
 
 /** Types whose records never change, or cannot be read alone. */
