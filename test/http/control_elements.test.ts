@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type Answer, ids, openPlatform } from "../support/platform.ts";
-import { describeOnCluster, describeOnEveryStore, type OpenStore } from "../support/stores.ts";
+import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 import { errorCode } from "./_families.ts";
 
@@ -442,5 +442,5 @@ function elements(open: OpenStore): void {
   });
 }
 
-describeOnEveryStore("elements of the control API", elements);
+describeOnStores("elements of the control API", elements);
 describeOnCluster("elements of the control API", elements);

@@ -7,13 +7,13 @@ import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import { ids, openPlatform, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { resource, to } from "./_control_examples.ts";
 
 /** The time within which every process has to know of a change, in ms. */
 const freshMs = 999;
 
-describeOnEveryStore("access tokens", open => {
+describeOnStores("access tokens", open => {
   async function opened(t: TestContext, options: Partial<PlatformOptions> = {}) {
     const world = await openPlatform(open, options);
     t.after(() => world.dispose());

@@ -8,7 +8,7 @@ import { version } from "../../lib/platform/version.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { EventReader, type StreamEvent } from "../support/event_stream.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { createManualTimer, type ManualTimer } from "../support/timer.ts";
 import { BoardWriter } from "./_boards.ts";
 import { operatorHeaders, resource } from "./_control_examples.ts";
@@ -27,7 +27,7 @@ const projectBoard = (id: string): string => `/projects/${ids.project}/leaderboa
 const eventBoard = (event: string, id: string): string =>
   `/projects/${ids.project}/events/${event}/leaderboards/${id}`;
 
-describeOnEveryStore("a live page", open => {
+describeOnStores("a live page", open => {
   /** A process with a running event that has one open poll. */
   async function opened(
     t: TestContext,

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { type Fan, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore, type OpenStore } from "../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../support/stores.ts";
 
 type Case = { after(end: () => Promise<void>): void };
 
@@ -83,7 +83,7 @@ async function openProcess({ store, clock }: TestPlatform, t: Case): Promise<Pla
   return platform;
 }
 
-describeOnEveryStore("running sums after a rebuild", open => {
+describeOnStores("running sums after a rebuild", open => {
   it("go on from the rebuilt score once `when` has changed, also in another process than the rebuild's", async t => {
     const league = await openLeague(open, t);
     const [sam, kim] = [await league.fan("Sam"), await league.fan("Kim")];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { type Fan, ids, loyalty, openPlatform, seed } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { Show } from "./_show.ts";
 
 const points = (metricQuantity: unknown) => [{ type: "metric", metricId: "points", metricQuantity }];
@@ -66,7 +66,7 @@ const quiz = {
   custom_fields: [{ key: "points", values: { all: 20 } }],
 };
 
-describeOnEveryStore("reveals", open => {
+describeOnStores("reveals", open => {
   async function opened(t: TestContext) {
     const world = await openPlatform(open, { seed: revealSeed });
     t.after(() => world.dispose());

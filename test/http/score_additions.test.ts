@@ -3,7 +3,7 @@ import { afterEach, beforeEach, it } from "node:test";
 import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -34,7 +34,7 @@ const sumSeed = {
 const board = (id: string): string => `/projects/${ids.project}/leaderboards/${id}`;
 const laps = `/projects/${ids.project}/events/${ids.event}/leaderboards/laps`;
 
-describeOnEveryStore("adding to a score", open => {
+describeOnStores("adding to a score", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {
@@ -169,7 +169,7 @@ describeOnEveryStore("adding to a score", open => {
   });
 });
 
-describeOnEveryStore("repeating a PUT of a score", open => {
+describeOnStores("repeating a PUT of a score", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { scoreMax } from "../../lib/fans/leaderboards/settings/board_settings.ts";
 import { ids, openPlatform, otherHost, type TestPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -13,7 +13,7 @@ const overall = `/projects/${ids.project}/leaderboards/overall`;
 const round = (number: number): string =>
   `/projects/${ids.project}/events/${ids.event}/leaderboards/round_${number}`;
 
-describeOnEveryStore("writing a score", open => {
+describeOnStores("writing a score", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {
@@ -207,7 +207,7 @@ describeOnEveryStore("writing a score", open => {
   });
 });
 
-describeOnEveryStore("boards that users' actions feed", open => {
+describeOnStores("boards that users' actions feed", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);

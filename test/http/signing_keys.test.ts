@@ -6,11 +6,11 @@ import { decodeRing, standbyMs } from "../../lib/auth/tokens/key_ring.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 
 const ringAgeMs = 60_000;
 
-describeOnEveryStore("the keys that sign tokens", open => {
+describeOnStores("the keys that sign tokens", open => {
   /** Another server on the store of a platform. */
   async function serverOn(
     { store, clock }: TestPlatform,

@@ -7,14 +7,14 @@ import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
 import { openPlatform, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 
 async function setFormat(store: Store, format: number): Promise<void> {
   const writes = [{ type: "put", key: "format", value: String(format) }] as const;
   assert.ok((await store.commit(platformPartition("key_ring"), { writes })).ok);
 }
 
-describeOnEveryStore("a store of a newer format", open => {
+describeOnStores("a store of a newer format", open => {
   it("is refused at the start, with advice", async t => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());

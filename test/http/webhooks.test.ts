@@ -17,7 +17,7 @@ import {
   seed,
   type TestPlatform,
 } from "../support/platform.ts";
-import { describeOnEveryStore, type OpenStore } from "../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../support/stores.ts";
 import { until } from "../support/until.ts";
 import { newKey } from "./_operations.ts";
 import { backEnd } from "./audience/_back_end.ts";
@@ -95,7 +95,7 @@ async function later({ world }: Office, ms: number): Promise<void> {
   await world.platform.idle();
 }
 
-describeOnEveryStore("webhooks", open => {
+describeOnStores("webhooks", open => {
   it("receive a fan's rewards, signed with the secret that operators can read", async t => {
     const { url, received, close } = await service();
     t.after(close);

@@ -9,7 +9,7 @@ import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
 import { tenantPartitions } from "../../../lib/storage/names.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids, openPlatform, seed, type TestPlatform, testSecret } from "../../support/platform.ts";
-import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
 
 const app = "0c000000-0000-4000-8000-000000000003";
@@ -95,7 +95,7 @@ async function openProcess(
 
 const nowhere = { overall: null, daily: null, predictions: null, round_1: null };
 
-describeOnEveryStore("boards of users whom back ends report", open => {
+describeOnStores("boards of users whom back ends report", open => {
   it("show a user who signed up, from the first action and reward on", async t => {
     const { call, signUp, scoresOf } = await openWorld(open, t);
     const [first, second, rewarded] = [await signUp(), await signUp(app), await signUp()];

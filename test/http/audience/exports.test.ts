@@ -16,7 +16,7 @@ import type { PlatformOptions } from "../../../lib/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { TestSmtpServer } from "../../support/smtp.ts";
-import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { backEnd } from "./_back_end.ts";
 
 const base = "/v1/api/audience/internal";
@@ -97,7 +97,7 @@ function decrypted(file: Buffer, password: string): string {
   return Buffer.concat([decipher.update(data), decipher.final()]).toString();
 }
 
-describeOnEveryStore("an export of users", open => {
+describeOnStores("an export of users", open => {
   it("goes from the request through a mail and an event to a file that another parser reads", async () => {
     await using smtp = await TestSmtpServer.start();
     using receiver = await service();

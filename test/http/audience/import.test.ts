@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { describeOnEveryStore } from "../../support/stores.ts";
+import { describeOnStores } from "../../support/stores.ts";
 import { createManualTimer, settle } from "../../support/timer.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
 import { csv, exported, importer, type Json, lines, opened } from "./_importer.ts";
@@ -36,7 +36,7 @@ function pieces() {
 const rowsOf = (count: number, from = 0): string =>
   Array.from({ length: count }, (_, n) => `{"userId":"fan-${from + n}","metrics":{"points":1}}\n`).join("");
 
-describeOnEveryStore("an import of users", open => {
+describeOnStores("an import of users", open => {
   it("sets what a file says, and nothing when the same file comes again", async t => {
     let store: WatchedStore | undefined;
     const files = await opened(

@@ -7,7 +7,7 @@ import type { Timer } from "../../../lib/http/mod.ts";
 import { systemTimer } from "../../../lib/http/requests/body.ts";
 import type { Batch, Commit, Partition, Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
-import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd, pointsOf } from "./_back_end.ts";
 
 const path = "/v1/api/audience/internal/profiles/update-batch";
@@ -97,7 +97,7 @@ const once = (fate: Fate): (() => Fate) => {
   };
 };
 
-describeOnEveryStore("updates of profiles", open => {
+describeOnStores("updates of profiles", open => {
   it("are answered under their id as the first time, for 7 days", async t => {
     const { world, update } = await lossy(open);
     t.after(() => world.dispose());

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
 import { spaceUserPartition } from "../../../lib/fans/loyalty/user/state.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
-import { describeOnEveryStore } from "../../support/stores.ts";
+import { describeOnStores } from "../../support/stores.ts";
 import { until } from "../../support/until.ts";
 import { assertProblem } from "../_problem.ts";
 import { backEnd, pointsOf } from "./_back_end.ts";
@@ -23,7 +23,7 @@ async function useUpIds({ store }: TestPlatform, userId: string): Promise<void> 
   await store.commit(partition, { writes: [{ type: "put", key: "loyalty", value }] });
 }
 
-describeOnEveryStore("actions beyond the ids of a week", open => {
+describeOnStores("actions beyond the ids of a week", open => {
   it("are refused at the door once a worker has found that their user has used them up", async t => {
     const queue = createMemoryQueue({ clock: Date.now });
     const world = await openPlatform(open, { queue });

@@ -20,7 +20,7 @@ import {
   textInput,
   workflow,
 } from "../../../lib/workflow/mod.ts";
-import { describeOnEveryStore } from "../../support/stores.ts";
+import { describeOnStores } from "../../support/stores.ts";
 
 const url = "http://control.example";
 const listenerUrl = "http://foreign.example";
@@ -54,7 +54,7 @@ function backendOptions(world: CheckPlatform, store: Store) {
   };
 }
 
-describeOnEveryStore("the SDK", open => {
+describeOnStores("the SDK", open => {
   for (const kind of ["a task in the process", "a task in steps"] as const) {
     it(`passes the conformance suite with ${kind}, and skips nothing`, async t => {
       const scope = kind === "a task in steps" ? "space" : "event";

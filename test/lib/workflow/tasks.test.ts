@@ -14,13 +14,13 @@ import {
 } from "../../../lib/workflow/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids } from "../../support/platform.ts";
-import { describeOnEveryStore } from "../../support/stores.ts";
+import { describeOnStores } from "../../support/stores.ts";
 import { settle } from "../../support/timer.ts";
 import { controlUrl, openWorld, TestTalk, type World } from "./_world.ts";
 
 const minute = 60_000;
 
-describeOnEveryStore("tasks of a workflow", open => {
+describeOnStores("tasks of a workflow", open => {
   let world: World;
   let token: string;
   let people = 0;

@@ -17,12 +17,12 @@ import {
   workflow,
 } from "../../../lib/workflow/mod.ts";
 import { ids } from "../../support/platform.ts";
-import { describeOnEveryStore } from "../../support/stores.ts";
+import { describeOnStores } from "../../support/stores.ts";
 import { controlUrl, openWorld, send, TestTalk, type World } from "./_world.ts";
 
 const minute = 60_000;
 
-describeOnEveryStore("turns of a workflow", open => {
+describeOnStores("turns of a workflow", open => {
   let world: World;
   let token: string;
   let effects: string[];

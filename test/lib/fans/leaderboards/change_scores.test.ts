@@ -9,7 +9,7 @@ import type { BoardLocation } from "../../../../lib/fans/leaderboards/scores/res
 import { scoreMax } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
 import type { Partition, Read, Results, Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnEveryStore, type OpenStore } from "../../../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
@@ -46,7 +46,7 @@ async function opened(
   return { store, watched: new DisturbedStore(store) };
 }
 
-describeOnEveryStore("changes of a board", open => {
+describeOnStores("changes of a board", open => {
   it("go in commits of a bounded size, shard by shard, and dense ones in bounded decisions", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, plain, users(1_001));
@@ -146,7 +146,7 @@ describeOnEveryStore("changes of a board", open => {
   });
 });
 
-describeOnEveryStore("the part around a user", open => {
+describeOnStores("the part around a user", open => {
   it("fails as busy while the user of a sharded board keeps moving", async t => {
     const { store, watched } = await opened(open, t);
     await changeScores(
@@ -188,7 +188,7 @@ describeOnEveryStore("the part around a user", open => {
   });
 });
 
-describeOnEveryStore("the hottest reads", open => {
+describeOnStores("the hottest reads", open => {
   it("cost one round trip: leaders, leaders with included users, one user's entry and the part around it", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, plain, users(20));

@@ -16,7 +16,7 @@ import {
 } from "../../../../lib/fans/users/mod.ts";
 import { type Store, storageLimits } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnEveryStore } from "../../../support/stores.ts";
+import { describeOnStores } from "../../../support/stores.ts";
 
 const sweepBatchMax = 100;
 const sweepLeaseMs = 60_000;
@@ -71,7 +71,7 @@ async function usersOf(store: Store): Promise<string[]> {
   return found;
 }
 
-describeOnEveryStore("the agenda", (open, on) => {
+describeOnStores("the agenda", (open, on) => {
   it("has a registered user processed once the registration is over, and only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);

@@ -5,7 +5,7 @@ import { it } from "node:test";
 import type { ActionReport } from "../../../../lib/fans/loyalty/report.ts";
 import { ids, loyalty } from "../../../support/platform.ts";
 import { openProcesses } from "../../../support/processes.ts";
-import { describeOnEveryStore } from "../../../support/stores.ts";
+import { describeOnStores } from "../../../support/stores.ts";
 import { type WatchedStore, watching } from "../../../support/watched_store.ts";
 
 const member = {
@@ -19,7 +19,7 @@ function report(actionId: string, action = "prediction"): ActionReport {
   return { action, actionId, data: { outcome: "exact" }, isClientReport: false };
 }
 
-describeOnEveryStore("several reports of a user", open => {
+describeOnStores("several reports of a user", open => {
   it("take effect in their order, with one commit", async () => {
     const stores: WatchedStore[] = [];
     await using world = await openProcesses(

@@ -16,7 +16,7 @@ import {
 import { type Store, tenantPartition } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
-import { describeOnEveryStore } from "../../../../support/stores.ts";
+import { describeOnStores } from "../../../../support/stores.ts";
 
 const codeFaultsMax = 100;
 const codesPerCommitMax = 400;
@@ -65,7 +65,7 @@ async function race(handles: readonly CodePools[], codes: number, grants: number
   });
 }
 
-describeOnEveryStore("a code pool", open => {
+describeOnStores("a code pool", open => {
   async function withPools(body: (pools: CodePools, store: Store) => Promise<void>): Promise<void> {
     await using store = await open(clock.now);
     await body(openPools(store), store);

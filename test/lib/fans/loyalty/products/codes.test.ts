@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { registrationMs } from "../../../../../lib/fans/loyalty/due_users.ts";
 import { redemptionId } from "../../../../../lib/fans/loyalty/products/redemptions.ts";
 import { createDyingStore } from "../../../../support/dying_store.ts";
-import { describeOnEveryStore } from "../../../../support/stores.ts";
+import { describeOnStores } from "../../../../support/stores.ts";
 import {
   assertProved,
   balance,
@@ -22,7 +22,7 @@ import {
 
 const drinkCoupon = { id: "drink", title: "A free drink", type: "unique", poolId: "drinks" };
 
-describeOnEveryStore("a product with codes", open => {
+describeOnStores("a product with codes", open => {
   it("gives unique codes, and no redemption where there is none left", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
