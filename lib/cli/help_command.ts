@@ -157,7 +157,10 @@ function commandData(command: CommandSpec, isOurs: boolean) {
     is_ours: isOurs,
     is_alpha: command.isAlpha === true,
     arguments: args.map(({ name, description, optional = false, repeated = false }) => ({
-      ...{ name, description, optional, repeated },
+      name,
+      description,
+      optional,
+      repeated,
     })),
     flags: Object.entries(flags).map(flagData),
     variables: command.variables ?? [],

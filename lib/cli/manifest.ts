@@ -200,8 +200,12 @@ function countsText(plan: Plan): string {
 
 function rowsOf({ steps }: Plan) {
   return steps.map(({ action, wanted: { kind, path }, remote, fields: names, notes }) => ({
-    ...{ action, kind, key: path, id: remote?.id ?? null },
-    ...{ fields: names, notes },
+    action,
+    kind,
+    key: path,
+    id: remote?.id ?? null,
+    fields: names,
+    notes,
   }));
 }
 

@@ -293,7 +293,10 @@ class SourceWatcher {
   /** Returns the group of a part; creates it where there is none. */
   groupOf({ name, event, locate, wrap }: LivePart): PartGroup {
     const group = this.groups.get(name) ?? {
-      ...{ name, event, locate, wrap },
+      name,
+      event,
+      locate,
+      wrap,
       listeners: new Set(),
       messages: new Map(),
     };

@@ -256,7 +256,15 @@ function handlerOptions(
   const { clientAddress, metrics, tracer } = options;
   return {
     ...options.http,
-    ...{ timer, logger, publicUrl, basePath, version, clientAddress, localLimiter, metrics, tracer },
+    timer,
+    logger,
+    publicUrl,
+    basePath,
+    version,
+    clientAddress,
+    localLimiter,
+    metrics,
+    tracer,
     limiter: limiter === "off" ? undefined : limiter,
     ready: () => readiness.check(),
     failureLimit: createFailureLimit(quotas, secret),

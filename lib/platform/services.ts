@@ -81,7 +81,12 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const directory = createDirectory({ store, clock, defaultSpaceId });
   const leaderboards = createLeaderboards({
-    ...{ store, directory, clock, logger, timer, readRecordedScore },
+    store,
+    directory,
+    clock,
+    logger,
+    timer,
+    readRecordedScore,
     startTiming: options.metrics?.boardDelay(),
   });
   const { users, userIndex } = createIndexedUsers({ store, secret, directory, clock, logger });
@@ -90,9 +95,13 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
-    ...{ store, directory, clock, logger },
+    store,
+    directory,
+    clock,
+    logger,
     versions: loyaltyVersions,
-    ...{ boards: leaderboards, userIndex },
+    boards: leaderboards,
+    userIndex,
     holder: uuid(random),
     countAction: (spaceId, data) => actionCounts.count(spaceId, data),
     elements,
@@ -102,14 +111,26 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const quotas = resolveRateLimits(options.rateLimits);
   const known = { directory, loyalty };
   const identity = createIdentity({
-    ...{ store, secret, clock, random, timer, issuer, logger, directory, users, tokens, quotas },
+    store,
+    secret,
+    clock,
+    random,
+    timer,
+    issuer,
+    logger,
+    directory,
+    users,
+    tokens,
+    quotas,
     limiter: options.limiter === "off" ? undefined : options.limiter,
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
     onRemove: leaderboards.removeUser,
     forgetUser: removalOf({ ...known, leaderboards }),
-    ...{ isReported: isReported(known), isWorthKeeping: hasTransactions(known) },
-    ...{ listAgain: listAgain(known), mergeUsers: mergeLoyalty(known) },
+    isReported: isReported(known),
+    isWorthKeeping: hasTransactions(known),
+    listAgain: listAgain(known),
+    mergeUsers: mergeLoyalty(known),
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
@@ -117,7 +138,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   return {
     ...identity,
     store,
-    ...{ logger, timer },
+    logger,
+    timer,
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
     spaceTokens: createSpaceTokens({ tokens, directory, issuer }),
@@ -129,7 +151,13 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     userDirectory: found,
     exports: new Exports({
       ...options.exports,
-      ...{ store, secret, clock, random, publicUrl, logger, directory },
+      store,
+      secret,
+      clock,
+      random,
+      publicUrl,
+      logger,
+      directory,
       blobs: options.blobs,
       webhooks: options.webhooks,
       // Mails that cannot be sent are logged.
@@ -138,7 +166,11 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
       announcer: loyalty.webhooks,
     }),
     webhookKeyOf,
-    ...{ actions, actionCounts, places, publicUrl, sources },
+    actions,
+    actionCounts,
+    places,
+    publicUrl,
+    sources,
     studio: options.studio?.(publicUrl) ?? null,
     ...createAuthoring(options, { directory, login: identity, actions, loyalty, elements }),
     quotas,
@@ -152,7 +184,8 @@ function createShows(
   const sources = new Sources({ store, places, clock });
   const owners = new Owners({ store, places, directory, clock });
   const elements = new VotedElements({
-    ...{ owners, sources },
+    owners,
+    sources,
     isVerifiedUser: (projectId, userId) => isVerifiedUser(store, projectId, userId),
   });
   return { sources, elements, actionCounts: new ActionCounts({ store, owners, timer, logger }) };
@@ -176,21 +209,19 @@ function createAuthoring(
   const authors = new Authors({ store, secret, clock, random });
   const roles = new Roles({ store, directory, clock });
   const control = options.control?.({
-    ...{
-      authors,
-      login,
-      roles,
-      store,
-      secret,
-      directory,
-      cursors,
-      clock,
-      random,
-      publicUrl,
-      blobs,
-      logger,
-      settingsFaults,
-    },
+    authors,
+    login,
+    roles,
+    store,
+    secret,
+    directory,
+    cursors,
+    clock,
+    random,
+    publicUrl,
+    blobs,
+    logger,
+    settingsFaults,
     holder: uuid(random),
     async beforeShowChange(ids) {
       const [forget, look] = await Promise.all([elements.beforeChange(ids), loyalty.reveals.expect(ids)]);

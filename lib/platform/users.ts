@@ -285,7 +285,8 @@ function recordOf(
 ): Omit<RecordedUser, "readAt"> {
   const last = Math.max(signUp, ...loginHistory);
   return {
-    ...{ organisationId, userId },
+    organisationId,
+    userId,
     cameAt: signUp * msPerSecond,
     lastActiveAt: last * msPerSecond,
     account: { projectId, provider, name },

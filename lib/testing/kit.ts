@@ -98,10 +98,17 @@ export async function createTestKit(options: TestKitOptions = {}): Promise<TestK
   const services = { mailbox: new Mailbox(), webhooks: new WebhookInbox() };
   const opened = openWorld({
     ...contents,
-    ...{ url: "https://platform.test", name: "Test", clock: time.clock, random },
+    url: "https://platform.test",
+    name: "Test",
+    clock: time.clock,
+    random,
     platform: {
-      ...{ random, timer: time.timer, mailer: services.mailbox, webhooks: services.webhooks },
-      ...{ passwordKernels: cheapKernels, blobs: createMemoryBlobs() },
+      random,
+      timer: time.timer,
+      mailer: services.mailbox,
+      webhooks: services.webhooks,
+      passwordKernels: cheapKernels,
+      blobs: createMemoryBlobs(),
       ...platform,
     },
   });
@@ -389,7 +396,12 @@ async function createTestFan(services: TestFanServices, username: string): Promi
   const { handler, url, time, random, tenant } = services;
   const { organisationId, projectId } = tenant;
   const client = createFanClient({
-    ...{ url, projectId, organisationId, areas, clock: time.clock, timer: time.timer },
+    url,
+    projectId,
+    organisationId,
+    areas,
+    clock: time.clock,
+    timer: time.timer,
     fetch: async (target, init) => await handler(new Request(target, init)),
     random: () => (random(1)[0] ?? 0) / 256,
     uniqueId: () => uuid(random),

@@ -91,7 +91,11 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const tenants = Array.from({ length: options.tenants ?? 1 }, () => newTenant(random));
   await seedPlatform(store, seedOf(tenants, options), { clock });
   const platform = await createPlatform({
-    ...{ store, secret, clock, publicUrl: url, control: createControl },
+    store,
+    secret,
+    clock,
+    publicUrl: url,
+    control: createControl,
     ...({ limiter: "off", logger: silentLogger } as const),
     ...(tenants[0] === undefined ? {} : { defaultSpaceId: tenants[0].spaceId }),
     ...options.platform,
@@ -106,7 +110,12 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     "content-type": "application/vnd.api+json",
   }));
   return {
-    ...{ url, store, secret, platform, tenants, operator },
+    url,
+    store,
+    secret,
+    platform,
+    tenants,
+    operator,
     async grant(email, role, { kind, id }) {
       const data = { type: "scope_roles", attributes: { email, role } };
       await operator(`/${kind}s/${id}/roles`, { data });
@@ -138,7 +147,10 @@ function seedOf(tenants: readonly TenantIds[], options: WorldOptions): Seed {
     organisations: tenants.map(({ organisationId: id }) => ({ id, ...named("organisation") })),
     spaces: tenants.map(({ organisationId, spaceId: id }) => ({ id, organisationId, ...named("space") })),
     projects: tenants.map(({ organisationId, spaceId, projectId: id }) => ({
-      ...{ id, organisationId, spaceId, ...named("project") },
+      id,
+      organisationId,
+      spaceId,
+      ...named("project"),
     })),
     events: hasEvent
       ? tenants.map(({ projectId, eventId: id }) => ({

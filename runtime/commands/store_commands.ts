@@ -98,7 +98,10 @@ async function openRing(store: Store, config: Config): Promise<KeyRing> {
   const publicUrl = config.publicUrl && baseUrlOf(config, config.publicUrl);
   await openIssuer({ store, random: systemRandom, publicUrl });
   return await createKeyRing({
-    ...{ store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom },
+    store,
+    secret: new MasterSecret(secret),
+    clock: systemClock,
+    random: systemRandom,
     ...(algorithm === undefined ? {} : { algorithm }),
   });
 }
@@ -111,7 +114,8 @@ async function openPlatform(
 ): Promise<Platform> {
   const { secret = "", publicUrl } = config;
   return await createPlatform({
-    ...{ store, secret: new MasterSecret(secret) },
+    store,
+    secret: new MasterSecret(secret),
     signatureAlgorithm: (await openRing(store, config)).algorithm,
     ...(publicUrl === undefined ? {} : { publicUrl: baseUrlOf(config, publicUrl) }),
     ...more,

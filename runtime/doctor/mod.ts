@@ -338,8 +338,13 @@ const organisationsAtOnce = 4;
 async function inspectWork({ store, queue }: Pick<Storage, "store" | "queue">) {
   const loyalty = { reportAll: () => Promise.reject(new Error("Nothing is applied here")) };
   const actions = createActionService({
-    ...{ store, queue, clock: systemClock, loyalty },
-    ...{ random: systemRandom, timer: systemTimer, logger: silentLogger },
+    store,
+    queue,
+    clock: systemClock,
+    loyalty,
+    random: systemRandom,
+    timer: systemTimer,
+    logger: silentLogger,
   });
   const [hasWorker, backlog] = await Promise.all([actions.hasWorker(), actions.backlog()]);
   const dead = await actions.deadLetters.count();

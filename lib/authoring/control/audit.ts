@@ -126,8 +126,11 @@ function auditRoute<const T extends ResourceType>(
       const { chain } = await requireAccess(services, call.principal, home, access);
       const { count, cursor } = listViewOf(resource, call.query as Query);
       const scope = {
-        ...{ organisationId: chain.organisationId, spaceId: "", userId: call.principal.user.id },
-        ...{ resource: `${under}/${home.id}/audit`, filters: {} },
+        organisationId: chain.organisationId,
+        spaceId: "",
+        userId: call.principal.user.id,
+        resource: `${under}/${home.id}/audit`,
+        filters: {},
       };
       const after = services.cursors.open(scope, cursor, "page[cursor]");
       const from = after === undefined ? {} : { cursor: after };

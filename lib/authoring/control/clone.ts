@@ -44,8 +44,12 @@ const CloneBody = named(
 
 /** What belongs to one showing: a copy is a manual event that nobody has started. */
 const unplanned = {
-  ...{ start_mode: "manual", start_at: null, end_mode: "duration", end_at: null },
-  ...{ repeat: false, extra_time_duration: 0 },
+  start_mode: "manual",
+  start_at: null,
+  end_mode: "duration",
+  end_at: null,
+  repeat: false,
+  extra_time_duration: 0,
 };
 
 /** Builds the route that clones an event. */

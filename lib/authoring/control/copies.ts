@@ -127,7 +127,10 @@ export async function copyElements(
   const copies = elements.map((element): Entity => {
     const parent = parents.get(element.id);
     return {
-      ...{ id: ids.get(element.id) ?? element.id, rev: 1, created: now, updated: now },
+      id: ids.get(element.id) ?? element.id,
+      rev: 1,
+      created: now,
+      updated: now,
       attributes: copiedAttributes(element.attributes, ids),
       refs: { [as]: id, ...(parent === undefined ? {} : { parent: ids.get(parent) ?? parent }) },
     };

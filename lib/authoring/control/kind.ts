@@ -383,7 +383,11 @@ export const eventCodec: Codec = {
     );
     const attributes = {
       ...entity.attributes,
-      ...{ start_mode: startMode, start_at: startAt, duration, end_mode: endMode, end_at: endAt },
+      start_mode: startMode,
+      start_at: startAt,
+      duration,
+      end_mode: endMode,
+      end_at: endAt,
     };
     const state = { startedAt, ...(fixedState === undefined ? {} : { fixedState }) };
     return { ...entity, created: (stored as StoredEvent).startAt, attributes, state };

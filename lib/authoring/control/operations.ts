@@ -256,7 +256,9 @@ function withIds(object: ResourceObject, pointer: string, known: Known): Resourc
   // Related records have their own place for local ids.
   const related = { ...known, inTexts: new Map() };
   return {
-    ...{ type, id, lid },
+    type,
+    id,
+    lid,
     attributes: replaced(attributes, `${pointer}/attributes`, known),
     relationships: replaced(relationships, `${pointer}/relationships`, related),
   } as ResourceObject;

@@ -124,7 +124,8 @@ function deadLetterCountsRoute({ services, author, deadLetters }: ProcessRoutesC
       const counts = await deadLetters.count();
       const names = await Promise.all(counts.map(one => directory.organisation(one.organisationId)));
       const data = counts.map(({ organisationId: id, spaceId, count }, index) => ({
-        ...{ type: "dead_letter_counts", id },
+        type: "dead_letter_counts",
+        id,
         attributes: { name: names[index]?.name ?? "", space_id: spaceId, count },
       }));
       return answer(call, { data, links: { self: selfOf(services, call) } } as never) as never;

@@ -168,7 +168,9 @@ export class Reader {
     const { kind, home, view, circumstances } = listing;
     const key = kind.board?.(view, circumstances.now).key ?? "";
     const { ids, ...page } = await readExactPage(this.#services.store, homePartition(home), {
-      ...{ key, view, after },
+      key,
+      view,
+      after,
     });
     const found = await this.#load(listing, ids);
     return { ...page, objects: found.map(({ object }) => object) };
@@ -403,7 +405,9 @@ async function readExactPage(
     after === undefined
       ? { entries: found.entries, isEnd: offset + count >= found.size }
       : await readPageAfter(store, partition, {
-          ...{ key, limit: count, direction: reverse ? "desc" : "asc" },
+          key,
+          limit: count,
+          direction: reverse ? "desc" : "asc",
           after: JSON.parse(after) as BoardEntry,
         });
   const ids = entries.map(({ member }) => member);

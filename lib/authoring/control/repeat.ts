@@ -117,7 +117,11 @@ function copyOf(
   const startAt = first + missed * (length + pause);
   const planned = { start_mode: "clock", start_at: startAt, extra_time_duration: 0 };
   return {
-    ...{ id, rev: 1, created: now, updated: now, refs },
+    id,
+    rev: 1,
+    created: now,
+    updated: now,
+    refs,
     attributes: {
       ...copiedAttributes(attributes, ids),
       ...planned,

@@ -141,8 +141,12 @@ function votingRulesOf(attributes: ElementRecord["attributes"]): History["timeli
   const { optionsMin, optionsMax, perUser, needsVerifiedUser } = boundsOf(attributes);
   const { reveal_answer_on_vote: tellsAnswer, reveal_results_mode: resultsMode = "vote" } = attributes;
   return {
-    ...{ min: optionsMin, max: optionsMax, perUser, verified: needsVerifiedUser },
-    ...{ answerOnVote: tellsAnswer === true, resultsMode: String(resultsMode) },
+    min: optionsMin,
+    max: optionsMax,
+    perUser,
+    verified: needsVerifiedUser,
+    answerOnVote: tellsAnswer === true,
+    resultsMode: String(resultsMode),
   };
 }
 

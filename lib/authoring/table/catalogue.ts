@@ -105,7 +105,9 @@ const types: readonly ContentType[] = [
     { question: promptedQuestion, any_of: [["prompt"], ["question"]] },
   ),
   type("cheer", [property("prompt", "text")], {
-    ...{ question: promptedQuestion, option, options_number: { min: 1, max: 2 } },
+    question: promptedQuestion,
+    option,
+    options_number: { min: 1, max: 2 },
   }),
   type("countdown", [property("target!", "datetime"), property("title", "text")], {
     categories: ["information"],

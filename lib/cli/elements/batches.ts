@@ -68,7 +68,8 @@ export function creationsOf(eventId: string, elements: readonly NewElement[]): C
     if (isPublished && isWrapper) last.push({ op: "update", id, attributes: publish });
     created.add(id);
     return {
-      ...{ op: "add", id },
+      op: "add",
+      id,
       attributes: {
         ...Object.fromEntries(entries.filter(entry => !waits(entry))),
         ...(hasLate || isWrapper ? {} : publish),

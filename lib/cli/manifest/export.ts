@@ -58,7 +58,8 @@ export async function exportProject(id: string, api: ControlApi): Promise<Export
       : { apps: [{ key: appKey, id: app.id, spec_url: written(String(app.attributes.spec_url)) }] }),
     projects: [
       {
-        ...{ key, id },
+        key,
+        id,
         ...(app === undefined ? {} : { app: `{{${appKey}}}` }),
         ...(hidden.length === 0 ? {} : { enabled_types: project.attributes.enabled_types }),
         ...plainAttributes("project", project, eventKeys),
@@ -69,7 +70,8 @@ export async function exportProject(id: string, api: ControlApi): Promise<Export
           const taken = new Set(keys.values());
           const names = new Map([...eventKeys].filter(([, name]) => !taken.has(name)).concat([...keys]));
           return {
-            ...{ key: eventKeys.get(event.id), id: event.id },
+            key: eventKeys.get(event.id),
+            id: event.id,
             ...plainAttributes("event", event, names),
             elements: plainElements(own, keys, names),
           };
@@ -96,7 +98,9 @@ function plainElements(
     const children = elements.filter(each => relation(each, "parent") === element.id);
     const data = dataOf(element.attributes as ElementContent);
     return {
-      ...{ key: keys.get(element.id), id: element.id, type },
+      key: keys.get(element.id),
+      id: element.id,
+      type,
       ...plainAttributes("element", element, names),
       ...(typeof published_at === "number" ? { publish: true } : {}),
       ...(Object.keys(data).length === 0 ? {} : { data: withReferences(data, names) }),

@@ -103,7 +103,13 @@ class Planner {
         ? {}
         : { annotations: { [keyAnnotation]: mark, [appliedAnnotation]: this.#digests(owned) } };
     return {
-      ...{ wanted, remote, action, notes, conflicts, frozen, wrapper },
+      wanted,
+      remote,
+      action,
+      notes,
+      conflicts,
+      frozen,
+      wrapper,
       fields: remote === null ? [] : fields,
       attributes: joined(attributes, annotations),
       publishes: publication === true,
@@ -231,14 +237,18 @@ class Planner {
     const { state = "future", start_at: begin } = remote?.attributes ?? {};
     if (state !== "future") return { state: String(state), begin: Number(begin) };
     const { start_mode, start_at, duration, end_mode, end_at, extra_time_duration, on_demand_duration } = {
-      ...{ start_mode: "manual", duration: 3_600, end_mode: "duration" },
+      start_mode: "manual",
+      duration: 3_600,
+      end_mode: "duration",
       ...remote?.attributes,
       ...event?.attributes,
     } as unknown as Readonly<Record<string, never>>;
     const instants = eventInstants({
       startMode: start_mode ?? "manual",
       startAt: start_at ?? null,
-      ...{ startedAt: null, stoppedAt: null, closedAt: null },
+      startedAt: null,
+      stoppedAt: null,
+      closedAt: null,
       duration: duration ?? 0,
       endMode: end_mode ?? "duration",
       endAt: end_at ?? null,

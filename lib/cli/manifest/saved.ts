@@ -38,7 +38,11 @@ export function savedPlan({ manifest, space, steps }: Plan, folder: string, now:
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return {
-    ...{ version: 1, folder, space, document, at: now },
+    version: 1,
+    folder,
+    space,
+    document,
+    at: now,
     variables: Object.fromEntries(given),
     entities: steps.map(entryOf),
   };

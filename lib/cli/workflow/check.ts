@@ -91,7 +91,12 @@ export const checkCommand: CommandSpec = {
       const report = await checkBackend({
         ...world.fixtures,
         send,
-        ...{ url, inputs, only, clock, pause, timeLimit },
+        url,
+        inputs,
+        only,
+        clock,
+        pause,
+        timeLimit,
         ...(action === undefined ? {} : { action }),
         onCheck: id => context.progress(`${only.indexOf(id) + 1}/${only.length} ${id}`),
       });

@@ -60,7 +60,10 @@ export class Runner {
     this.#isInteractive = settings.isInteractive && !settings.isJson;
     this.#dialogue = new Dialogue({
       ...backend,
-      ...{ clock, random, newKey: uniqueId, timer: (ms, callback) => this.#setTimer(ms, callback) },
+      clock,
+      random,
+      newKey: uniqueId,
+      timer: (ms, callback) => this.#setTimer(ms, callback),
       onChange: () => this.#changed(),
       onEvent: event => void this.#events.push(event),
     });

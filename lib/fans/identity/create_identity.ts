@@ -134,7 +134,9 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     onMerge: options.onMerge ?? (() => {}),
     onRemove,
     removals: new Removals({
-      ...{ ...services, sessions, codes: codesOfUsers },
+      ...services,
+      sessions,
+      codes: codesOfUsers,
       onRemove: services.forgetUser,
       removeScores: onRemove,
       hasTransactions: services.isWorthKeeping,

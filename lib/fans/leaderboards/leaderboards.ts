@@ -44,7 +44,8 @@ export function createLeaderboards({
   const { store, directory, clock } = services;
   const retention = createRetention(services);
   const delivery = new ScoreDelivery({
-    ...{ store, startTiming },
+    store,
+    startTiming,
     resolveTarget: createTargetResolver(services, retention),
     readScore: createRecordReader(services, readRecordedScore),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),

@@ -169,7 +169,8 @@ async function mergedReversal(
     changes: transaction.entries
       .filter(entry => isReversible(entry) && metrics.has(entry.metricId))
       .map(({ metricId, type, amount }) => ({
-        ...{ metricId, op: "incr" as const },
+        metricId,
+        op: "incr" as const,
         value: type === "credit" ? -amount : amount,
       })),
     reason: `Reversal of ${transactionId} of the merged user ${user.userId}`,

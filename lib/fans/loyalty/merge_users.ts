@@ -177,7 +177,8 @@ function emptyCommand(config: CompiledConfig, now: number): Command {
     isIdempotent: true,
     apply: state => {
       const changes = Object.keys(state.metrics).map(metricId => ({
-        ...{ metricId, op: "set" as const },
+        metricId,
+        op: "set" as const,
         value: config.metrics.get(metricId)?.defaultValue ?? 0,
       }));
       return applyAdjustment(config, state, { changes, reason: "Merged into another user", at: now });

@@ -244,7 +244,14 @@ async function commitBatch(services: CommandServices, { config, user, batch }: B
   const ready = registerDue(services, { cachedUser, command: first.command });
   const { progress } = webhooks;
   const context = {
-    ...{ config, user, cachedUser, now, states, progress, profiles, projectId },
+    config,
+    user,
+    cachedUser,
+    now,
+    states,
+    progress,
+    profiles,
+    projectId,
     readsAccount: false,
     foundProject: null,
     uses: noLimits,

@@ -298,7 +298,9 @@ export class MetricIndexing {
     this.#options = options;
     this.#delivery = new Delivery({
       write: (partition, users) => writeMetrics(options, partition, users),
-      ...{ batchMax, onGivenUp, waitingMax },
+      batchMax,
+      onGivenUp,
+      waitingMax,
     });
   }
 

@@ -354,6 +354,7 @@ export async function applyWrites(
   partition: Partition,
   writes: readonly Write[],
 ): Promise<readonly (number | string | null)[]> {
+  if (writes.length === 0) return [];
   const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
   const commit = await retry(() => store.commit(partition, { writes }), {
     attemptsMax: commitAttemptsMax,

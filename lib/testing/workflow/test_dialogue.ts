@@ -272,8 +272,10 @@ export class TestDialogue {
   async #send({ body, key }: Sent): Promise<DialogueAnswer> {
     this.#token ??= await this.world.tokenOf(this.#user);
     const headers = {
-      ...{ authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-      ...{ accept: "application/json", "idempotency-key": key },
+      authorization: `Bearer ${this.#token}`,
+      "content-type": "application/json",
+      accept: "application/json",
+      "idempotency-key": key,
     };
     const request = new Request("https://backend.test/", {
       method: "POST",
@@ -400,14 +402,24 @@ export async function openTestWorld(options: TestWorldOptions = {}): Promise<Tes
   const background = new Set<Promise<unknown>>();
   return {
     environment: {
-      ...{ control: url, endpoint, secret, store, clock, timer, logger: silentLogger },
+      control: url,
+      endpoint,
+      secret,
+      store,
+      clock,
+      timer,
+      logger: silentLogger,
       fetch: async (input, init) => await platform.fetch(new Request(input, init)),
       waitUntil(work) {
         const done = work.catch(() => {}).finally(() => background.delete(done));
         background.add(done);
       },
     },
-    ...{ platform, api: operator, moveTo, now: clock, users: Object.keys(users) },
+    platform,
+    api: operator,
+    moveTo,
+    now: clock,
+    users: Object.keys(users),
     context: { baseURL: url, ...tenant },
     dialogueContext: { baseURL: url, ...contextOf(tenant, scope) },
     tokenOf: user =>

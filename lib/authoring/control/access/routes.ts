@@ -173,7 +173,9 @@ function createTokenRoute({ services, author }: AccessRoutesContext) {
             noun: scope.type.slice(0, -1),
           });
         const created = await services.authors.createToken({
-          ...{ ...wanted, userId, scopes: scopes?.map(homeNamed) ?? null },
+          ...wanted,
+          userId,
+          scopes: scopes?.map(homeNamed) ?? null,
         });
         return json(201, { data: tokenObject(created) }) as never;
       }
@@ -182,7 +184,9 @@ function createTokenRoute({ services, author }: AccessRoutesContext) {
       const scope = isEvent ? await services.places.homeOf(one.id) : homeNamed(one);
       if (scope === null) throw notFound("event");
       const created = await createDialogueToken(services, principal, {
-        ...{ ...wanted, scope, eventId: isEvent ? one.id : undefined },
+        ...wanted,
+        scope,
+        eventId: isEvent ? one.id : undefined,
         audience: (attributes.audience ?? undefined) as string | undefined,
       });
       return json(201, { data: tokenObject(created) }) as never;

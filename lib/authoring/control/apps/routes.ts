@@ -112,7 +112,8 @@ async function typesOf(
   const id = idOf(call, "projects");
   const home = { kind: "project", id } as const;
   await requireAccess(services, call.principal, home, {
-    ...{ needed: types.read, noun: "project" },
+    needed: types.read,
+    noun: "project",
     eventId: null,
   });
   const project = await apps.project(id);

@@ -85,7 +85,8 @@ export function bulkResult(
   const summary = {
     total: results.length,
     ...successes,
-    ...{ duplicate, failed },
+    duplicate,
+    failed,
     ...(unknown === 0 ? {} : { unknown }),
   };
   return { batchId, summary, errors: failed + unknown > 0, results };

@@ -57,7 +57,11 @@ const ImportSummarySchema = named(
   "ImportSummary",
   v.object({
     summary: v.object({
-      ...{ total: count, changed: count, unchanged: count, failed: count, unknown: count },
+      total: count,
+      changed: count,
+      unchanged: count,
+      failed: count,
+      unknown: count,
       new: v.exactOptional(v.pipe(count, v.description("Rows of users whom a dry run does not know"))),
       known: v.exactOptional(v.pipe(count, v.description("Rows of users whom a dry run knows"))),
     }),

@@ -61,7 +61,8 @@ export class ScoreDelivery {
     this.#options = options;
     this.#delivery = new Delivery({
       write: (target, batch) => write(options, target, batch),
-      ...{ onGivenUp, waitingMax },
+      onGivenUp,
+      waitingMax,
     });
   }
 

@@ -102,7 +102,11 @@ export function expireUsable(account: MetricAccount): AccountChange {
   const amount = totalsOf(usable).usable;
   if (amount === 0) return { account, entry: null };
   const draws = usable.map(({ id, amount: of, remaining, creditedAt, expiresAt }) => ({
-    ...{ lot: id, amount: remaining, of, creditedAt, expiresAt },
+    lot: id,
+    amount: remaining,
+    of,
+    creditedAt,
+    expiresAt,
   }));
   const balanceAfter = balance - amount;
   return {

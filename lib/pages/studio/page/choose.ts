@@ -8,7 +8,10 @@ import { problemOf } from "./problem.ts";
 import { createState, watchEvent } from "./watch.ts";
 
 const titles: Readonly<Record<ScopeType, string>> = {
-  ...{ organisations: "Organisations", spaces: "Spaces", projects: "Projects", events: "Events" },
+  organisations: "Organisations",
+  spaces: "Spaces",
+  projects: "Projects",
+  events: "Events",
 };
 
 export async function showScope(context: ViewContext): Promise<void> {

@@ -226,8 +226,13 @@ function textIn({ fields = [] }: Fields): string {
 }
 
 const names: Readonly<Record<string, string>> = {
-  ...{ current: "Live", future: "Planned", on_demand: "On demand", past: "Ended" },
-  ...{ non_scheduled: "Draft", cancelled: "Cancelled", revoked: "Revoked" },
+  current: "Live",
+  future: "Planned",
+  on_demand: "On demand",
+  past: "Ended",
+  non_scheduled: "Draft",
+  cancelled: "Cancelled",
+  revoked: "Revoked",
 };
 
 export function createState(): { readonly element: HTMLElement; show(state: string): void } {
