@@ -80,25 +80,16 @@ interface TokenAuthority {
 export function createServices(options: ResolvedOptions, { keyRing, issuer }: TokenAuthority): Services {
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const directory = createDirectory({ store, clock, defaultSpaceId });
-  const leaderboards = createLeaderboards({
-    store,
-    directory,
-    clock,
-    logger,
-    timer,
-    readRecordedScore,
-    startTiming: options.metrics?.boardDelay(),
-  });
-  const { users, userIndex } = createIndexedUsers({ store, secret, directory, clock, logger });
+  const shared = { store, secret, clock, random, timer, logger, directory };
+  const startTiming = options.metrics?.boardDelay();
+  const leaderboards = createLeaderboards({ ...shared, readRecordedScore, startTiming });
+  const { users, userIndex } = createIndexedUsers(shared);
   const places = new Places({ store, random });
   const { sources, elements, actionCounts } = createShows(options, { places, directory });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
-    store,
-    directory,
-    clock,
-    logger,
+    ...shared,
     versions: loyaltyVersions,
     boards: leaderboards,
     userIndex,
@@ -111,14 +102,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const quotas = resolveRateLimits(options.rateLimits);
   const known = { directory, loyalty };
   const identity = createIdentity({
-    store,
-    secret,
-    clock,
-    random,
-    timer,
+    ...shared,
     issuer,
-    logger,
-    directory,
     users,
     tokens,
     quotas,
@@ -134,7 +119,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
-  const found = userDirectory({ store, directory, clock, loyalty, random, users });
+  const found = userDirectory({ ...shared, loyalty, users });
   return {
     ...identity,
     store,
@@ -149,22 +134,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     loyaltyVersions,
     userIndex,
     userDirectory: found,
-    exports: new Exports({
-      ...options.exports,
-      store,
-      secret,
-      clock,
-      random,
-      publicUrl,
-      logger,
-      directory,
-      blobs: options.blobs,
-      webhooks: options.webhooks,
-      // Mails that cannot be sent are logged.
-      mailer: options.mailer ?? createNoMailer(logger),
-      search: found.search,
-      announcer: loyalty.webhooks,
-    }),
+    exports: createExports(options, { directory, search: found.search, announcer: loyalty.webhooks }),
     webhookKeyOf,
     actions,
     actionCounts,
@@ -175,6 +145,26 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     ...createAuthoring(options, { directory, login: identity, actions, loyalty, elements }),
     quotas,
   };
+}
+
+function createExports(
+  { exports, store, secret, clock, random, publicUrl, logger, blobs, webhooks, mailer }: ResolvedOptions,
+  services: Pick<ConstructorParameters<typeof Exports>[0], "directory" | "search" | "announcer">,
+): Exports {
+  return new Exports({
+    ...exports,
+    ...services,
+    store,
+    secret,
+    clock,
+    random,
+    publicUrl,
+    logger,
+    blobs,
+    webhooks,
+    // Mails that cannot be sent are logged.
+    mailer: mailer ?? createNoMailer(logger),
+  });
 }
 
 function createShows(
