@@ -50,7 +50,7 @@ export class PendingDecision {
     this.#reject = reject;
   }
 
-  accept({ answer }: Decision<unknown>, committed: Committed): void {
+  accept({ answer }: Decision<unknown>, committed: CommitEffect): void {
     this.done = true;
     try {
       this.#resolve(typeof answer === "function" ? answer(committed) : answer);
@@ -101,7 +101,7 @@ function exceedsBound(key: string): never {
 }
 
 /** Effect of a commit for a decision without writes. */
-export const nothingCommitted: Committed = { version: null, results: [] };
+export const nothingCommitted: CommitEffect = { version: null, results: [] };
 
 export interface BatchedDecision {
   readonly pending: PendingDecision;
@@ -253,7 +253,7 @@ function isRecordWrite(write: Write): boolean {
   return write.type === "put" || (write.type === "delete" && write.shape === "record");
 }
 
-export interface Committed {
+export interface CommitEffect {
   /** Version of every record that was put, or null if the decision had no writes. */
   readonly version: Version | null;
   /** Per write of the decision, in order: a tally's new value, a resulting score, a log id, else null. */
@@ -265,7 +265,7 @@ export interface Decision<A> {
   /** Effects, in order; an empty list commits nothing. */
   readonly writes: readonly Write[];
   /** The answer, or a function that makes it from the effect of the commit. */
-  readonly answer: A | ((committed: Committed) => A);
+  readonly answer: A | ((committed: CommitEffect) => A);
   /** Answers, or throws, when a guard refused the commit. @default throws AppError `conflict` */
   readonly refused?: ((key: string) => A) | undefined;
 }

@@ -273,7 +273,7 @@ async function replayAndJoin(
       if (!isDone && earnings.length !== replayedCount) return null;
       const state = isDone ? before : joined(before, projectId, replayed);
       const writes = isDone ? [] : [services.states.put(state)];
-      return { writes, answer: { done: { state, updates: user.undelivered(state.undelivered) } } };
+      return { writes, answer: { done: { state, updates: user.withoutDelivered(state.undelivered) } } };
     },
     async earnings => {
       if (projectId !== null) replayed = await replayScores(services, projectId, earnings);

@@ -257,7 +257,7 @@ function applyCommand(
   }
   if (isNew && cachedUser.hasRecord) return { retry: "user gone" };
   // A caller may repeat a command because the answer was lost, and with it the delivery.
-  if (isRepeated) return unchanged(before, cachedUser.undelivered(before.undelivered));
+  if (isRepeated) return unchanged(before, cachedUser.withoutDelivered(before.undelivered));
 
   const isMerged = before.mergedInto !== null;
   const unjoined = isMerged ? null : (signUpProject ?? user.projectId ?? command.projectId ?? null);
@@ -277,7 +277,7 @@ function applyCommand(
   const ruleIds = uses.missing(result?.fired ?? []);
   if (ruleIds.length > 0) return { retry: "limit to claim", ruleIds };
 
-  const waiting = cachedUser.undelivered(before.undelivered);
+  const waiting = cachedUser.withoutDelivered(before.undelivered);
   if (result === null && current === before && extra.length === 0) {
     const { settledGifts, dropsDelivered = false } = command;
     const dropsGifts = settledGifts !== undefined && before.gifts.some(({ id }) => settledGifts.has(id));

@@ -126,7 +126,7 @@ export async function deliverLate(
       const [stored] = await store.read(user.partition, [states.query]);
       if (stored === null) return;
       const state = states.valueOf(user.partition, stored);
-      deliverState(services, user, { state, updates: user.undelivered(state.undelivered) });
+      deliverState(services, user, { state, updates: user.withoutDelivered(state.undelivered) });
     } catch {
       addLate(lateUsers, user);
     }

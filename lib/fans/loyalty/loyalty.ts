@@ -286,7 +286,7 @@ async function loadOrCreateState(
   const lacksProject = state !== null && state.projectId === null && user.projectId !== null;
   if (state !== null && !lacksProject) {
     cachedUser.hasRecord = true;
-    return { state, updates: cachedUser.undelivered(state.undelivered) };
+    return { state, updates: cachedUser.withoutDelivered(state.undelivered) };
   }
   if (state === null && cachedUser.hasRecord) cachedUser.forget();
   await dueUsers.register(cachedUser);

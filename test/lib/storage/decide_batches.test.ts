@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Committed } from "../../../lib/storage/decision_batch.ts";
+import type { CommitEffect } from "../../../lib/storage/decision_batch.ts";
 import {
   type Decision,
   decide,
@@ -60,7 +60,7 @@ describe("decisions that wait for the same partition", () => {
           { type: "put", key: "gone", value: `${index}` },
           ...(index === 2 ? [{ type: "delete", shape: "record", key: "gone" } as const] : []),
         ],
-        answer: (committed: Committed) => committed.results,
+        answer: (committed: CommitEffect) => committed.results,
       }),
     });
     const answers = await Promise.all([0, 1, 2].map(index => decide(store, home, counting(index))));

@@ -461,7 +461,7 @@ export class CachedUser implements UserKey {
   }
 
   /** Filters out the updates that were delivered. */
-  undelivered(updates: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
+  withoutDelivered(updates: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
     return updates.every(({ asOf }) => asOf > this.#delivered)
       ? updates
       : updates.filter(({ asOf }) => asOf > this.#delivered);

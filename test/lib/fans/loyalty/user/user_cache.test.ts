@@ -19,12 +19,12 @@ describe("the user cache", () => {
   it("filters out delivered scores, in whatever order they were delivered", () => {
     const ann = new UserCache().get(address);
     const updates = [3, 1, 2].map(asOf => ({ target: `t${asOf}`, score: 1, at: 1, asOf }));
-    assert.equal(ann.undelivered(updates), updates);
+    assert.equal(ann.withoutDelivered(updates), updates);
     ann.markDelivered(updates.slice(2));
     ann.markDelivered(updates.slice(1, 2));
-    assert.deepEqual(ann.undelivered(updates), updates.slice(0, 1));
+    assert.deepEqual(ann.withoutDelivered(updates), updates.slice(0, 1));
     ann.markDelivered(updates);
-    assert.deepEqual(ann.undelivered(updates), []);
+    assert.deepEqual(ann.withoutDelivered(updates), []);
   });
 
   it("is bounded", () => {
