@@ -107,7 +107,7 @@ export type Provider = (typeof providerNames)[number];
 
 export const userRead = { type: "record", key: "user" } as const;
 
-export async function* allUserIds(
+async function* allUserIds(
   store: PartitionLister,
 ): AsyncGenerator<readonly { readonly projectId: string; readonly userId: string }[], void> {
   for await (const group of tenantPartitions(store, { tenant: "project", record: userRead.key })) {
