@@ -9,7 +9,7 @@
  * @module
  */
 
-import { AppError } from "../base/errors/mod.ts";
+import { AppError, isOutcomeUnknown } from "../base/errors/mod.ts";
 import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
 import {
   type AnyRule,
@@ -296,7 +296,7 @@ function failRound(decisions: readonly PendingDecision[], error: unknown): void 
     return;
   }
   for (const decision of open) {
-    if (error instanceof AppError && error.code === "outcome_unknown") decision.loseOutcome(error);
+    if (isOutcomeUnknown(error)) decision.loseOutcome(error);
     else decision.fail(error);
   }
 }

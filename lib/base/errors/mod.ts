@@ -118,6 +118,11 @@ const concealed: Readonly<Partial<Record<ErrorCode, string>>> = {
     "Cannot tell if the change was made, as the store did not answer in time: check before you repeat it",
 };
 
+/** Returns true for the error of a commit that may or may not have been applied. */
+export function isOutcomeUnknown(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "outcome_unknown";
+}
+
 /** Returns the text of an error for clients, without what a store, a file system or a library said; logs show the message. */
 export function publicMessage({
   code,

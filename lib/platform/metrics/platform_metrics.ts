@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../base/errors/mod.ts";
+import { isOutcomeUnknown } from "../../base/errors/mod.ts";
 import { type Histogram, Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";
 import { WebhookError } from "../../base/outbound/outbound.ts";
 import type { ActionService } from "../../fans/audience/mod.ts";
@@ -98,8 +98,7 @@ function successOf(call: PortCall, result: unknown): string {
 }
 
 function failureOf({ port }: PortCall, error: unknown): string {
-  if (port === "store")
-    return error instanceof AppError && error.code === "outcome_unknown" ? "unknown" : "failed";
+  if (port === "store") return isOutcomeUnknown(error) ? "unknown" : "failed";
   if (port === "webhook")
     return error instanceof WebhookError && error.status !== null ? "refused" : "unreachable";
   return "failed";

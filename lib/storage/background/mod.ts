@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../base/errors/mod.ts";
+import { AppError, isOutcomeUnknown } from "../../base/errors/mod.ts";
 import { BoundedCache, type Partition, type Store, type Stored, type Write } from "../mod.ts";
 
 /** Longest time that work holds the event loop, in ms. */
@@ -329,16 +329,18 @@ interface RetryOptions {
  */
 export async function retry<T extends NonNullable<unknown> | null>(
   work: (attempt: number) => Promise<T | undefined>,
-  { attemptsMax, isRetryable, exhausted, pause }: RetryOptions,
+  { attemptsMax, isRetryable = () => false, exhausted = () => undefined, pause }: RetryOptions,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
+    const isLast = attempt >= attemptsMax;
+    let result: T | undefined;
     try {
-      const result = await work(attempt);
-      if (result !== undefined) return result;
-      if (attempt >= attemptsMax) throw exhausted?.();
+      result = await work(attempt);
     } catch (error) {
-      if (attempt >= attemptsMax || isRetryable?.(error) !== true) throw error;
+      if (isLast || !isRetryable(error)) throw error;
     }
+    if (result !== undefined) return result;
+    if (isLast) throw exhausted() ?? new Error("Cannot go on: every attempt asked for another");
     if (pause !== undefined) await sleep(pause.timer, pause.ms(attempt));
   }
 }
@@ -355,10 +357,9 @@ export async function applyWrites(
   writes: readonly Write[],
 ): Promise<readonly (number | string | null)[]> {
   if (writes.length === 0) return [];
-  const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
   const commit = await retry(() => store.commit(partition, { writes }), {
     attemptsMax: commitAttemptsMax,
-    isRetryable,
+    isRetryable: isOutcomeUnknown,
   });
   return commit.ok ? commit.results : [];
 }

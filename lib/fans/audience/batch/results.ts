@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";
+import { AppError, type ErrorCode, isOutcomeUnknown, publicMessage } from "../../../base/errors/mod.ts";
 import { causesOf, errorFacts } from "../../../http/errors/failure.ts";
 import { type Immutable, type Logger, named, type Timer } from "../../../http/mod.ts";
 import { createPause, groupBy, mapConcurrent, retry } from "../../../storage/background/mod.ts";
@@ -114,7 +114,7 @@ export class ItemErrors {
 
   /** Returns the status and the error of an item that could not be applied, or of which that is unknown. */
   outcomeOf(error: unknown): ItemOutcome {
-    return { status: isUnknown(error) ? "unknown" : "failed", error: this.#of(error) };
+    return { status: isOutcomeUnknown(error) ? "unknown" : "failed", error: this.#of(error) };
   }
 
   #of(error: unknown): ItemError {
@@ -180,17 +180,13 @@ async function findOutcome(
 ): Promise<ItemOutcome> {
   let unknown: unknown = null;
   const isRetryable = (error: unknown): boolean => {
-    if (isUnknown(error)) unknown ??= error;
+    if (isOutcomeUnknown(error)) unknown ??= error;
     return unknown !== null && leavesOpen(error);
   };
   const pause = { timer, ms: (attempt: number) => pauses[attempt - 1] ?? 0 };
   return await retry(apply, { attemptsMax: pauses.length + 1, isRetryable, pause }).catch(error => {
     throw isRetryable(error) ? unknown : error;
   });
-}
-
-function isUnknown(error: unknown): boolean {
-  return error instanceof AppError && error.code === "outcome_unknown";
 }
 
 /** True for errors that say nothing of an earlier attempt. */
