@@ -1,4 +1,3 @@
-/** Commands about users. */
 
 import type { ImportLineSchema as ImportLine } from "../fans/audience/imports/import_users.ts";
 import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";

@@ -97,7 +97,6 @@ export function isOpen(entry: OpenEvent, now: number): boolean {
   return eventState(entry, now) !== "past" || entry.repeats === true;
 }
 
-/** Returns the open events of a project. */
 export async function openEventsOf(store: Store, projectId: string): Promise<readonly OpenEvent[]> {
   const [stored] = await store.read(directoryPartition("project", projectId), [openRead]);
   return parseOpenEvents(stored);

@@ -34,7 +34,6 @@ import { parseState, readState } from "./user/stored_state.ts";
 
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
-/** A running sum that changed. */
 export interface ChangedSum extends Pick<SumTarget, "id"> {
   readonly key: string;
   readonly total: number;

@@ -107,7 +107,6 @@ export type MakeCommand = (config: CompiledConfig, now: number) => Command;
 /** The engine's outcome of a command with what else is to be stored. */
 export interface CommandResult extends Outcome {
   readonly writes?: readonly Write[];
-  /** The redemption after the command. */
   readonly redemption?: Redemption;
 }
 
@@ -403,7 +402,6 @@ function addGains(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
 /** A command of a batch with the boards that it may change. */
 export type BatchedCommand = { readonly command: Command } & Pick<CommandContext, "targets">;
 
-/** The first commands of a batch. */
 export interface BatchOutcome {
   /** One for each command that was committed, up to the first that must be run alone. */
   readonly done: readonly Committed[];

@@ -105,7 +105,6 @@ export function deliverStateNow(
 /** The users whose scores are late, by partition. */
 type LateUsers = Map<Partition, CachedUser>;
 
-/** Most users that are remembered. */
 const lateUsersMax = 100_000;
 /** Users whose scores are delivered at a time. */
 const concurrency = 16;

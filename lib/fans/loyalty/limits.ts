@@ -304,7 +304,6 @@ function partitionOf({ organisationId, spaceId }: Claimant, ruleId: string): Par
 export interface LimitUsesOptions {
   readonly limits: GlobalLimits;
   readonly claimant: Claimant;
-  /** The limited rules, by id. */
   readonly rules: ReadonlyMap<string, LimitedRule>;
   /** Receives errors of returning unneeded uses, which then stay counted until their window ends. */
   readonly onLost: (error: unknown) => void;

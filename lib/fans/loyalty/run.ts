@@ -39,7 +39,6 @@ import {
 } from "./user/state.ts";
 import { readState } from "./user/stored_state.ts";
 
-/** Services that commands need. */
 export interface CommandServices extends LoyaltyServices, DeliveryServices {
   readonly limits: GlobalLimits;
   readonly dueUsers: DueUserQueue;

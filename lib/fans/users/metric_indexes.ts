@@ -69,9 +69,7 @@ function withoutPrefix(name: string, start: string): string {
 
 /** The indexes that settings declare. */
 interface DeclaredNames {
-  /** Ids of metrics. */
   readonly metrics: readonly string[];
-  /** Names of custom fields. */
   readonly fields: readonly string[];
 }
 

@@ -124,7 +124,6 @@ function projectWrite(projectId: string, now: number): Write {
 export interface Account {
   readonly projectId: string;
   readonly provider: string;
-  /** The registered name. */
   readonly name: string;
   /** When the user signed up, Unix ms. */
   readonly createdAt: number;
@@ -321,7 +320,6 @@ async function exists(
   return (parseAccountNote(stored)?.removedAt ?? null) === null;
 }
 
-/** Lists users of one organisation. */
 async function listAbsent(store: Store, users: readonly RecordedUser[]): Promise<number> {
   const [{ organisationId }] = users as [RecordedUser];
   const ids = users.map(({ userId }) => userId);

@@ -1,4 +1,3 @@
-/** Events and their statistics. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import {

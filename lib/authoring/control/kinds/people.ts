@@ -1,4 +1,3 @@
-/** Grants of roles. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";

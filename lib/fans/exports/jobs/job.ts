@@ -291,7 +291,6 @@ export interface TrailPage {
 
 export interface PageRequest {
   readonly limit?: number | undefined;
-  /** The cursor of the page before. */
   readonly cursor?: string | undefined;
 }
 

@@ -104,7 +104,6 @@ export function applyAction(
   });
 }
 
-/** Rewards that a back end gives. */
 export interface Grant {
   readonly rewards: readonly GrantedReward[];
   readonly reason: string;
@@ -173,7 +172,6 @@ export function applyAdjustment(
   return next.finish({ kind: "adjustment", adjustment: { changes, reason, id, limited: next.limited } });
 }
 
-/** A gift that its user cannot get. */
 export interface Refusal {
   readonly gift: Pick<Gift, "id" | "ruleId" | "userId">;
   readonly reason: string;

@@ -308,7 +308,6 @@ export interface LedgerMovement {
   readonly type: "credit" | "debit";
   /** Greater than 0. */
   readonly amount: number;
-  /** The balance after the change. */
   readonly balanceAfter: number;
   /**
    * `pending`: the points are not usable yet, so the balance stays. `expired`: the points were lost; the balance stays if they

@@ -147,7 +147,6 @@ export class Inbox {
   }
 }
 
-/** How long notifications are kept. */
 interface InboxPolicy {
   readonly keepFor: Duration;
   readonly timeZone: string;

@@ -25,7 +25,6 @@ export interface Standing {
   readonly options: readonly { readonly option: number; readonly votes: number }[];
 }
 
-/** A vote that an action makes. */
 export interface Vote {
   readonly element: VotedElement;
   readonly options: readonly number[];
