@@ -1,4 +1,3 @@
-
 import type { ImportLineSchema as ImportLine } from "../fans/audience/imports/import_users.ts";
 import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import { oneOf } from "./frame/checks.ts";

@@ -1,4 +1,3 @@
-
 import { AppError } from "../../../base/errors/mod.ts";
 import {
   type EventState,

@@ -1,4 +1,3 @@
-
 import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { requirePerson } from "../access/authors.ts";
