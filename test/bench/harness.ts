@@ -107,7 +107,11 @@ export async function bundleForBench(source: string, root: string = repository):
   return join(folder, `${basename(source, ".ts")}.mjs`);
 }
 
-/** Samples every variant under the load. */
+/**
+ * Samples every variant under the load.
+ *
+ * @throws {Error} A server answered a request with an error: a refusal costs something else than an answer.
+ */
 export async function compare(
   variants: readonly Variant[],
   load: Load,
@@ -188,7 +192,7 @@ interface Server {
 
 async function measure(
   servers: readonly Server[],
-  rows: readonly { samples: Sample[] }[],
+  rows: readonly { readonly name: string; samples: Sample[] }[],
   load: Load,
   options: RunOptions,
 ): Promise<void> {
@@ -208,6 +212,9 @@ async function measure(
         const pids = [server.child.pid ?? 0, options.backendPid ?? 0];
         const before = pids.map(cpuSeconds);
         const report = await run(server, options.seconds ?? 1);
+        if (report.errors > 0) {
+          throw new Error(`${rows[index]?.name}: ${report.errors} of ${report.requests} requests failed`);
+        }
         const spent = pids.map((pid, at) => cpuSeconds(pid) - (before[at] ?? 0));
         rows[index]?.samples.push(sample(report, spent, server.child));
       }

@@ -55,6 +55,8 @@ async function bare(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+const unreached = { limit: 100_000_000, windowMs: 6_000 };
+
 async function grandstand(): Promise<string> {
   const store = createMemoryStore();
   for (const [partition, batch] of commits) await store.commit(partition, batch);
@@ -75,7 +77,7 @@ async function grandstand(): Promise<string> {
     defaultSpaceId: "0b000000-0000-4000-8000-000000000001",
     control: createControl,
     // Counted as always, and never reached.
-    rateLimits: { control: { limit: 100_000_000, windowMs: 6_000 } },
+    rateLimits: { control: unreached, "loyalty-read": unreached },
   });
   return (await serveHere(platform.fetch, { port: 0, onError: console.error })).url;
 }
