@@ -71,8 +71,11 @@ describe("the native kernels", () => {
     });
   }
 
-  it("run one hash per core and leave one thread of libuv's pool free", () => {
-    assert.equal(concurrentHashes(2, undefined), 2);
+  it("leave one core free, if there are several, and one thread of libuv's pool", () => {
+    assert.equal(concurrentHashes(1, undefined), 1);
+    assert.equal(concurrentHashes(2, undefined), 1);
+    assert.equal(concurrentHashes(3, undefined), 2);
+    assert.equal(concurrentHashes(4, undefined), 3);
     assert.equal(concurrentHashes(64, undefined), 3);
     assert.equal(concurrentHashes(64, "16"), 15);
     assert.equal(concurrentHashes(8, "1"), 1);
