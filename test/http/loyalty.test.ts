@@ -27,7 +27,22 @@ describeOnStores("the loyalty configuration", open => {
     title: "Members",
     visibility: "members",
   };
-  const hidden = { ...loyalty, challenges: [...loyalty.challenges, members] };
+  const tiers = {
+    id: "tiers",
+    title: "Tiers",
+    metricId: "points",
+    isTier: true,
+    milestones: [
+      {
+        id: "silver",
+        title: "Silver",
+        threshold: 100,
+        notification: { display: "toast", title: "Silver!" },
+        rewards: [{ type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" }],
+      },
+    ],
+  };
+  const hidden = { ...loyalty, milestones: [tiers], challenges: [...loyalty.challenges, members] };
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: hidden } } });
@@ -62,6 +77,24 @@ describeOnStores("the loyalty configuration", open => {
           { id: "energy", title: "Energy", media: "", defaultValue: 5, minimumValue: 0, maximumValue: 7 },
         ],
         inventory: [{ id: "badges", title: "Badges", items: [{ id: "oracle", title: "Oracle", media: "" }] }],
+        milestones: [
+          {
+            id: "tiers",
+            title: "Tiers",
+            metricId: "points",
+            measure: "balance",
+            isTier: true,
+            milestones: [
+              {
+                id: "silver",
+                title: "Silver",
+                media: "",
+                threshold: 100,
+                rewards: [{ type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" }],
+              },
+            ],
+          },
+        ],
         challenges: [
           {
             id: challengeId,
@@ -113,7 +146,7 @@ describeOnStores("the loyalty configuration", open => {
 
   it("is empty for a space that has none", async () => {
     const { json } = await world.call("/api/loyalty/config", { host: otherHost });
-    assert.deepEqual(json.data, { metrics: [], inventory: [], challenges: [] });
+    assert.deepEqual(json.data, { metrics: [], inventory: [], milestones: [], challenges: [] });
   });
 });
 

@@ -42,6 +42,26 @@ const Challenge = named(
   }),
 );
 
+const MilestoneSet = named(
+  "LoyaltyMilestones",
+  v.object({
+    id: text,
+    title: text,
+    metricId: text,
+    measure: text,
+    isTier: v.pipe(flag, v.description("True for tiers, of which the profile shows the one that is reached")),
+    milestones: v.array(
+      v.object({
+        id: text,
+        title: text,
+        media: text,
+        threshold: v.pipe(number, v.description("The measure of the metric from which it is reached")),
+        rewards: v.array(EarnedRewardSchema),
+      }),
+    ),
+  }),
+);
+
 /** The members of a configuration that clients see. */
 export const PublicConfigSchema = named(
   "PublicLoyaltyConfig",
@@ -58,6 +78,10 @@ export const PublicConfigSchema = named(
     ),
     inventory: v.array(
       v.object({ id: text, title: text, items: v.array(v.object({ id: text, title: text, media: text })) }),
+    ),
+    milestones: v.pipe(
+      v.array(MilestoneSet),
+      v.description("Sets of milestones, each by ascending threshold"),
     ),
     challenges: v.array(Challenge),
   }),
