@@ -15,20 +15,20 @@ export interface ClientInfo {
   /** Address of the client as the entrypoint determined it. */
   readonly address?: string | undefined;
   /** The request's target as it was received, which spares the kit the making of the request's URL. */
-  readonly target?: string;
+  readonly target?: string | undefined;
   /** Lets work go on after the answer; without it the work is simply not awaited. */
-  readonly waitUntil?: (work: Promise<unknown>) => void;
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
   /** Aborted when the server begins to stop: an answer that streams without an end ends then. */
-  readonly stopping?: AbortSignal;
+  readonly stopping?: AbortSignal | undefined;
   /**
    * True if the runtime guarantees that a body is never longer than its `Content-Length`, as every HTTP server does. Such
    * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
    */
-  readonly framed?: boolean;
+  readonly framed?: boolean | undefined;
   /** Tells the runtime that the body of a request may take longer to arrive than that of others, as a stream may. */
-  readonly expectStream?: (request: Request) => void;
+  readonly expectStream?: ((request: Request) => void) | undefined;
   /** Makes the answer where the runtime can write a cheaper one than its global `Response`. */
-  readonly createResponse?: ResponseFactory;
+  readonly createResponse?: ResponseFactory | undefined;
 }
 
 /** Finds the address of the client of a request; undefined if it is unknown. `info.address` is that of the peer. */
