@@ -58,8 +58,6 @@ export interface Sample {
   readonly backendUs: number;
   readonly requestsPerSecond: number;
   readonly p99Ms: number;
-  /** Answers outside 2xx and 3xx, and socket errors. */
-  readonly errors: number;
   /** Resident memory at the end, in MiB. */
   readonly rssMb: number;
 }
@@ -110,7 +108,7 @@ export async function bundleForBench(source: string, root: string = repository):
 /**
  * Samples every variant under the load.
  *
- * @throws {Error} A server answered a request with an error: a refusal costs something else than an answer.
+ * @throws {Error} A request failed, with the first answer that says so: what refuses its load is not measured.
  */
 export async function compare(
   variants: readonly Variant[],
@@ -173,34 +171,42 @@ export function table(rows: readonly Row[]): string {
       Math.round(of("requestsPerSecond")).toLocaleString("en"),
       of("p99Ms").toFixed(1),
       of("rssMb").toFixed(0),
-      Math.max(...row.samples.map(one => one.errors)).toString(),
       raw,
     ];
     return `| ${cells.join(" | ")} |`;
   });
   return [
-    `| server | CPU us/req | vs ${baseline} | best vs best | req/s | p99 ms | RSS MiB | errors | raw CPU us/req |`,
-    "|---|---|---|---|---|---|---|---|---|",
+    `| server | CPU us/req | vs ${baseline} | best vs best | req/s | p99 ms | RSS MiB | raw CPU us/req |`,
+    "|---|---|---|---|---|---|---|---|",
     ...lines,
   ].join("\n");
 }
 
 interface Server {
+  readonly name: string;
   readonly child: ChildProcess;
   readonly url: string;
 }
 
 async function measure(
   servers: readonly Server[],
-  rows: readonly { readonly name: string; samples: Sample[] }[],
+  rows: readonly { samples: Sample[] }[],
   load: Load,
   options: RunOptions,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "grandstand-bench-"));
   const script = join(folder, "load.lua");
+  const failing = join(folder, "until_failure.lua");
   writeFileSync(script, luaScript(load));
-  function run({ url }: Server, seconds: number): Promise<WrkReport> {
-    return wrk([script, `-c${options.connections ?? 64}`, `-d${seconds}s`, `${url}${load.path}`]);
+  writeFileSync(failing, `${luaScript(load)}\n${untilFailure}`);
+  async function run({ name, url }: Server, seconds: number): Promise<WrkReport> {
+    const args = [`-c${options.connections ?? 64}`, `-d${seconds}s`, `${url}${load.path}`];
+    const { report, printed } = await wrk([script, ...args]);
+    if (report.errors === 0) return report;
+    const shown = /^failed .*/m.exec((await wrk([failing, ...args])).printed)?.[0] ?? printed;
+    throw new Error(
+      `Cannot measure ${name}: ${report.errors} of ${report.requests} requests failed: ${shown}`,
+    );
   }
   try {
     for (const server of servers) await run(server, options.warmupSeconds ?? 2);
@@ -212,9 +218,6 @@ async function measure(
         const pids = [server.child.pid ?? 0, options.backendPid ?? 0];
         const before = pids.map(cpuSeconds);
         const report = await run(server, options.seconds ?? 1);
-        if (report.errors > 0) {
-          throw new Error(`${rows[index]?.name}: ${report.errors} of ${report.requests} requests failed`);
-        }
         const spent = pids.map((pid, at) => cpuSeconds(pid) - (before[at] ?? 0));
         rows[index]?.samples.push(sample(report, spent, server.child));
       }
@@ -230,7 +233,6 @@ function sample(report: WrkReport, [spent = 0, behind = 0]: readonly number[], c
     backendUs: (behind * 1e6) / report.requests,
     requestsPerSecond: (report.requests * 1e6) / report.durationUs,
     p99Ms: report.p99Us / 1000,
-    errors: report.errors,
     rssMb: residentMb(child),
   };
 }
@@ -258,7 +260,7 @@ async function start(variant: Variant): Promise<Server> {
       resolve(found[0].replace(/\/$/, ""));
     });
   });
-  return { child, url };
+  return { name: variant.name, child, url };
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -288,14 +290,29 @@ function residentMb(child: ChildProcess): number {
   return Number(found?.[1]) / 1024;
 }
 
+/** Prints the first answer that is an error. Kept apart, because reading every answer costs the load generator time. */
+const untilFailure = `
+local answered = response or function() end
+function response(status, headers, body)
+  if status >= 400 then
+    print("failed " .. status .. " " .. body:sub(1, 1000))
+    wrk.thread:stop()
+  end
+  answered(status, headers, body)
+end`;
+
 interface WrkReport {
   readonly requests: number;
   readonly durationUs: number;
+  /** Answers outside 2xx and 3xx, and socket errors. */
   readonly errors: number;
   readonly p99Us: number;
 }
 
-async function wrk([script, ...args]: readonly [string, ...string[]]): Promise<WrkReport> {
+async function wrk([script, ...args]: readonly [string, ...string[]]): Promise<{
+  readonly report: WrkReport;
+  readonly printed: string;
+}> {
   const [file, ...rest] = pinned(1, ["wrk", "-t1", "-s", script, ...args]);
   const child = spawn(file, rest, { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
@@ -305,7 +322,7 @@ async function wrk([script, ...args]: readonly [string, ...string[]]): Promise<W
   const code = await new Promise<number | null>(resolve => child.once("close", resolve));
   const found = /^report (.+)$/m.exec(printed);
   if (code !== 0 || found?.[1] === undefined) throw new Error(`wrk ended with ${code}: ${printed}`);
-  return JSON.parse(found[1]) as WrkReport;
+  return { report: JSON.parse(found[1]) as WrkReport, printed };
 }
 
 function luaScript(load: Load): string {

@@ -9,6 +9,7 @@ import { serveHere } from "../../runtime/server/serve_here.ts";
 
 const role = {
   type: "scope_roles",
+  id: "e",
   attributes: { role: "creator" },
   meta: { parents: [{ type: "organisations", id: "o" }] },
 };
