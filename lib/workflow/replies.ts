@@ -3,7 +3,7 @@
 import { uuid } from "../auth/crypto/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { failureReply, problemFamily } from "../http/errors/failure.ts";
-import { logFailure } from "../http/mod.ts";
+import { logFailure, type ResponseFactory } from "../http/mod.ts";
 import { ControlError } from "./api.ts";
 import type { WorkflowPorts } from "./ports.ts";
 
@@ -36,13 +36,13 @@ export class Replies {
     throw new AppError("method_not_allowed", "A workflow takes POST alone", { headers: { allow: "POST" } });
   }
 
-  json(request: Request, text: string): Response {
+  json(request: Request, text: string, create: ResponseFactory): Response {
     const headers = {
       "content-type": "application/json",
       "cache-control": "no-store",
       ...this.#cors(request),
     };
-    return new Response(text, { headers });
+    return create(text, { status: 200, headers });
   }
 
   failure(request: Request, error: unknown): Response {

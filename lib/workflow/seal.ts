@@ -8,10 +8,14 @@ import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { base64url, deriveKey, fromBase64url, fromUtf8, keyedTag, utf8 } from "../auth/crypto/mod.ts";
 import type { MasterSecret, RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
+import { BoundedCache } from "../storage/mod.ts";
 import type { ViewContent } from "./blocks.ts";
 import type { WorkflowPorts } from "./ports.ts";
 
 const nonceBytes = 24;
+const textsKeptMax = 1_024;
+/** Length up to which a text is kept: with most texts 8 MB of memory. */
+const keptUnitsMax = 4_096;
 
 export const payloadMsMax = 3_600_000;
 /** The name of the sealed text in the payload. */
@@ -35,6 +39,8 @@ export class Seals {
   readonly #keys: readonly { readonly id: string; readonly key: Uint8Array }[];
   readonly #name: string;
   readonly #random: RandomBytes;
+  /** What was sealed here, as most of it comes back to be opened: the cipher costs more than all else of a turn. */
+  readonly #texts = new BoundedCache<{ readonly text: string; readonly place: string }>(textsKeptMax);
 
   /** @throws {TypeError} There is no secret. */
   constructor(secrets: readonly MasterSecret[], { name, random }: WorkflowPorts) {
@@ -49,25 +55,31 @@ export class Seals {
 
   seal(text: string, place: readonly string[]): string {
     const [{ id, key } = { id: "", key: new Uint8Array() }] = this.#keys;
+    const bound = this.#bound(place);
     const nonce = this.#random(nonceBytes);
-    const body = this.#cipher(key, nonce, place).encrypt(utf8(text));
-    const sealed = new Uint8Array(nonceBytes + body.length);
-    sealed.set(nonce);
-    sealed.set(body, nonceBytes);
-    return `v1.${id}.${base64url(sealed)}`;
+    const body = xchacha20poly1305(key, nonce, utf8(bound)).encrypt(utf8(text));
+    const bytes = new Uint8Array(nonceBytes + body.length);
+    bytes.set(nonce);
+    bytes.set(body, nonceBytes);
+    const sealed = `v1.${id}.${base64url(bytes)}`;
+    if (text.length <= keptUnitsMax) this.#texts.set(sealed, { text, place: bound });
+    return sealed;
   }
 
   /** Opens a text. @throws {AppError} `validation_failed`: it was changed, cut, or made for another place. */
   open(sealed: unknown, place: readonly string[]): string {
+    const bound = this.#bound(place);
+    const kept = this.#texts.get(String(sealed));
+    if (kept?.place === bound) return kept.text;
     const [, id, body = ""] =
       typeof sealed === "string" ? (/^v1\.([\w-]{8})\.([\w-]+)$/.exec(sealed) ?? []) : [];
     const key = this.#keys.find(each => each.id === id)?.key;
     const bytes = fromBase64url(body) ?? new Uint8Array();
     try {
-      if (key !== undefined)
-        return fromUtf8(
-          this.#cipher(key, bytes.slice(0, nonceBytes), place).decrypt(bytes.slice(nonceBytes)),
-        );
+      if (key !== undefined) {
+        const cipher = xchacha20poly1305(key, bytes.slice(0, nonceBytes), utf8(bound));
+        return fromUtf8(cipher.decrypt(bytes.slice(nonceBytes)));
+      }
     } catch {
       // The library says why it does not open, which is nobody's business.
     }
@@ -76,7 +88,7 @@ export class Seals {
     });
   }
 
-  #cipher(key: Uint8Array, nonce: Uint8Array, place: readonly string[]) {
-    return xchacha20poly1305(key, nonce, utf8(JSON.stringify([this.#name, ...place])));
+  #bound(place: readonly string[]): string {
+    return JSON.stringify([this.#name, ...place]);
   }
 }

@@ -6,6 +6,8 @@ import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";
 import { bearerToken } from "../auth/tokens/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { present } from "../base/text/present.ts";
+import type { ClientInfo } from "../http/mod.ts";
+import { platformResponse } from "../http/replies/replies.ts";
 import { readJson } from "../http/requests/body.ts";
 import { alert, loader, View, type ViewContent, withAlert } from "./blocks.ts";
 import {
@@ -73,10 +75,11 @@ export class WorkflowServer {
   }
 
   /** Answers a request; errors become problem documents. */
-  async fetch(request: Request): Promise<Response> {
+  async fetch(request: Request, { createResponse = platformResponse }: ClientInfo): Promise<Response> {
     const { replies } = this.#options;
     try {
-      return replies.preflight(request) ?? replies.json(request, await this.#answer(request));
+      const preflight = replies.preflight(request);
+      return preflight ?? replies.json(request, await this.#answer(request), createResponse);
     } catch (error) {
       return replies.failure(request, error);
     }

@@ -13,6 +13,7 @@ import * as v from "valibot";
 import { systemClock, systemRandom } from "../auth/crypto/mod.ts";
 import { MasterSecret } from "../auth/mod.ts";
 import { consoleLogger } from "../http/logger.ts";
+import type { ClientInfo } from "../http/mod.ts";
 import { systemTimer } from "../http/requests/body.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Inputs, InputValues } from "./inputs.ts";
@@ -71,7 +72,7 @@ export class Workflow<S extends object> {
     fail: new Map(),
   };
   /** Answers requests of the protocol, under whatever path it is mounted. It never rejects. */
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: (request: Request, info?: ClientInfo) => Promise<Response>;
 
   constructor(options: WorkflowOptions<S>) {
     const { origins = [], secret, control, endpoint, require, state, ...given } = options;
@@ -98,7 +99,7 @@ export class Workflow<S extends object> {
       runs: new TaskRuns(ports, tasks, seals),
       replies: new Replies(ports, origins),
     });
-    this.fetch = request => server.fetch(request);
+    this.fetch = (request, info = {}) => server.fetch(request, info);
   }
 
   /** Sets the handler of the first view. It should change nothing: a first request may come again. */

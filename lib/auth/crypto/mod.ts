@@ -47,7 +47,9 @@ export function base32(bytes: Uint8Array): string {
 /** Encodes bytes in RFC 4648 base64url, without padding. */
 export function base64url(bytes: Uint8Array): string {
   let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
+  // In slices, as a call takes only so many arguments.
+  for (let from = 0; from < bytes.length; from += 4_096)
+    binary += String.fromCharCode.apply(null, bytes.subarray(from, from + 4_096) as never);
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
@@ -85,9 +87,22 @@ export function systemClock(): number {
   return Date.now();
 }
 
+/** Bytes drawn ahead for short requests, as a call of the generator costs 5 µs on Node for however few bytes. */
+const drawn = new Uint8Array(1_024);
+let drawnFrom = drawn.length;
+
 /** Reads the cryptographic generator of the runtime, at most 65,536 bytes at once. */
 export function systemRandom(length: number): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(length));
+  if (length > drawn.length / 8) return crypto.getRandomValues(new Uint8Array(length));
+  if (drawnFrom + length > drawn.length) {
+    crypto.getRandomValues(drawn);
+    drawnFrom = 0;
+  }
+  const end = drawnFrom + length;
+  const bytes = drawn.slice(drawnFrom, end);
+  drawn.fill(0, drawnFrom, end);
+  drawnFrom = end;
+  return bytes;
 }
 
 /** 160 bits. */

@@ -58,6 +58,29 @@ describe("capabilityId", () => {
   });
 });
 
+describe("systemRandom", () => {
+  it("returns as many bytes as are asked for, and none of them twice", () => {
+    const lengths = Array.from({ length: 3_000 }, (_, index) => 8 + (index % 150));
+    const drawn = lengths.map(length => systemRandom(length));
+    assert.deepEqual(
+      drawn.map(({ length }) => length),
+      lengths,
+    );
+    const octets = drawn.flatMap(bytes =>
+      Array.from({ length: bytes.length >> 3 }, (_, index) =>
+        base64url(bytes.slice(index * 8, index * 8 + 8)),
+      ),
+    );
+    assert.equal(new Set(octets).size, octets.length);
+  });
+  it("returns bytes of the caller's own", () => {
+    const [first, second] = [systemRandom(16), systemRandom(16)];
+    const before = base64url(second);
+    new Uint8Array(first.buffer).fill(0);
+    assert.equal(base64url(second), before);
+  });
+});
+
 describe("constantTimeEqual", () => {
   it("compares texts and bytes", () => {
     assert.ok(constantTimeEqual("", ""));
@@ -96,7 +119,8 @@ describe("encodings", () => {
     for (const [text, expected] of Object.entries(vectors)) assert.equal(base32(Buffer.from(text)), expected);
   });
   it("have the base64url of the runtime", () => {
-    for (let length = 0; length < 70; length++) {
+    const lengths = [...Array(70).keys(), 4_095, 4_096, 4_097, 65_536];
+    for (const length of lengths) {
       const bytes = systemRandom(length);
       const text = Buffer.from(bytes).toString("base64url");
       assert.equal(base64url(bytes), text);

@@ -18,7 +18,7 @@ import {
 } from "../../../lib/workflow/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
-import { controlUrl, openWorld, send, TestTalk, type World } from "./_world.ts";
+import { controlUrl, eventContext, openWorld, send, TestTalk, type World } from "./_world.ts";
 
 const minute = 60_000;
 
@@ -185,6 +185,23 @@ describeOnStores("turns of a workflow", open => {
     world.world.clock.advance(minute);
     assert.equal((await talk.press("save", { note: "lost" }, payload)).status, 200);
     assert.deepEqual(effects, ["save 4"]);
+  });
+
+  it("answers with the responses of the runtime that serves it", async () => {
+    const made: [unknown, number][] = [];
+    const request = (body: object) =>
+      new Request("https://backend.example/", {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const answer = await wf.fetch(request({ context: eventContext }), {
+      createResponse(text, init) {
+        made.push([text, init.status]);
+        return new Response(text, init);
+      },
+    });
+    assert.deepEqual(made, [[await answer.text(), 200]]);
   });
 
   it("keeps a memory that is too long for the payload", async () => {
