@@ -199,14 +199,8 @@ async function measure(
   const failing = join(folder, "until_failure.lua");
   writeFileSync(script, luaScript(load));
   writeFileSync(failing, `${luaScript(load)}\n${untilFailure}`);
-  async function run({ name, url }: Server, seconds: number): Promise<WrkReport> {
-    const args = [`-c${options.connections ?? 64}`, `-d${seconds}s`, `${url}${load.path}`];
-    const { report, printed } = await wrk([script, ...args]);
-    if (report.errors === 0) return report;
-    const shown = /^failed .*/m.exec((await wrk([failing, ...args])).printed)?.[0] ?? printed;
-    throw new Error(
-      `Cannot measure ${name}: ${report.errors} of ${report.requests} requests failed: ${shown}`,
-    );
+  function run({ url }: Server, seconds: number, lua = script): ReturnType<typeof wrk> {
+    return wrk([lua, `-c${options.connections ?? 64}`, `-d${seconds}s`, `${url}${load.path}`]);
   }
   try {
     for (const server of servers) await run(server, options.warmupSeconds ?? 2);
@@ -217,8 +211,13 @@ async function measure(
         if (server === undefined) continue;
         const pids = [server.child.pid ?? 0, options.backendPid ?? 0];
         const before = pids.map(cpuSeconds);
-        const report = await run(server, options.seconds ?? 1);
+        const { report, printed } = await run(server, options.seconds ?? 1);
         const spent = pids.map((pid, at) => cpuSeconds(pid) - (before[at] ?? 0));
+        if (report.errors > 0) {
+          const shown = /^failed .*/m.exec((await run(server, 1, failing)).printed)?.[0] ?? printed;
+          const share = `${report.errors} of ${report.requests}`;
+          throw new Error(`Cannot measure ${server.name}: ${share} requests failed: ${shown}`);
+        }
         rows[index]?.samples.push(sample(report, spent, server.child));
       }
     }
