@@ -69,10 +69,10 @@ export class Seals {
   /** Opens a text. @throws {AppError} `validation_failed`: it was changed, cut, or made for another place. */
   open(sealed: unknown, place: readonly string[]): string {
     const bound = this.#bound(place);
-    const kept = this.#texts.get(String(sealed));
+    const given = typeof sealed === "string" ? sealed : "";
+    const kept = this.#texts.get(given);
     if (kept?.place === bound) return kept.text;
-    const [, id, body = ""] =
-      typeof sealed === "string" ? (/^v1\.([\w-]{8})\.([\w-]+)$/.exec(sealed) ?? []) : [];
+    const [, id, body = ""] = /^v1\.([\w-]{8})\.([\w-]+)$/.exec(given) ?? [];
     const key = this.#keys.find(each => each.id === id)?.key;
     const bytes = fromBase64url(body) ?? new Uint8Array();
     try {

@@ -229,6 +229,7 @@ describeOnStores("turns of a workflow", open => {
       ...[3, 12, 20, 40, sealed.length >> 1, sealed.length - 3].map(flipped),
       ...[1, 11, 12, 30, sealed.length - 1].map(at => sealed.slice(0, at)),
       ...["", `${sealed}A`, `v2.${id}.${body}`, `v1.${id}.`, "v1", 7, null, [], {}, { _s: sealed }],
+      ...[[sealed], { toString: 1 }],
     ];
     for (const _s of broken) {
       const answer = await talk.press("drop", {}, { _s });
