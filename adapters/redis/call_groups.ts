@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Standing } from "../../lib/storage/contract.ts";
 import type { CallOptions, RedisConnection } from "./connection.ts";
@@ -55,10 +56,16 @@ export class CallGroups {
     });
   }
 
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  /** @param base Size of the item without its arguments. */
+  run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    base: number = batchUnits,
+  ): Promise<unknown> {
     const send: Send = async (items, options) =>
       (await this.#connection.run(script, joined(items), options)) as readonly unknown[];
-    return this.#ask(`w${script.sha}`, send, { keys, args, units: unitsOf(args, batchUnits) });
+    return this.#ask(`w${script.sha}`, send, { keys, args, units: unitsOf(args, base) });
   }
 
   ask(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
@@ -162,6 +169,8 @@ interface Lane<L, I, A> {
   waiting: Waiting<I, A>[];
   calls: number;
   isScheduled: boolean;
+  /** True if a call was answered in this turn of the event loop. */
+  isAnswered: boolean;
 }
 
 /**
@@ -191,7 +200,7 @@ export class Gatherer<L, I, A> {
     }
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { name, value, waiting: [], calls: 0, isScheduled: false };
+      lane = { name, value, waiting: [], calls: 0, isScheduled: false, isAnswered: false };
       this.#lanes.set(name, lane);
     }
     const { waiting } = lane;
@@ -237,6 +246,7 @@ export class Gatherer<L, I, A> {
       const items = group.map(({ item }) => item);
       const deadline = group[0]?.deadline ?? 0;
       const answers = await this.#options.call(lane.value, items, { deadline });
+      await this.#inItsTurn(lane);
       let index = 0;
       for (const { resolve } of group) resolve(answers[index++] as A | Promise<A>);
       // Only a process that was too busy to read it has an answer this late: the time of those who wait begins anew.
@@ -250,6 +260,19 @@ export class Gatherer<L, I, A> {
       if (lane.waiting.length > 0) this.#schedule(lane);
       else if (lane.calls === 0 && !lane.isScheduled) this.#lanes.delete(lane.name);
     }
+  }
+
+  /**
+   * Lets one call of a lane be answered per turn. The calls that follow two answers of one turn would leave together, and
+   * be answered together again, so that client and server never worked at the same time: 78,000 decisions of the limiter
+   * a second instead of 143,000.
+   */
+  async #inItsTurn(lane: Lane<L, I, A>): Promise<void> {
+    if (lane.isAnswered) await setImmediate();
+    lane.isAnswered = true;
+    void setImmediate().then(() => {
+      lane.isAnswered = false;
+    });
   }
 
   /** Those who came later would only wait as long again for the same end. */

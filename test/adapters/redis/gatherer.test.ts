@@ -63,6 +63,23 @@ describe("calls that are gathered", () => {
     assert.deepEqual(await Promise.all(asked), [-1, -2, -3, -4]);
   });
 
+  it("are answered one per turn, so that the next one leaves before the other's answers are handled", async () => {
+    const { made, ask } = gatherer(1);
+    const asked = [ask(1), ask(2)];
+    await turn();
+    const again = asked[0]?.then(() => ask(3));
+    let isSecondAnswered = false;
+    const second = asked[1]?.then(() => {
+      isSecondAnswered = true;
+    });
+    for (const { answer } of made) answer();
+    for (let ticks = 0; ticks < 8; ticks++) await new Promise(resolve => process.nextTick(resolve));
+    assert.deepEqual([made.length, isSecondAnswered], [3, false]);
+    made[2]?.answer();
+    await second;
+    assert.equal(await again, -3);
+  });
+
   it("are no larger than they may be, unless by a single item", async () => {
     const { made, ask } = gatherer(10);
     const asked = [4, 6, 1, 99, 2].map(item => ask(item));

@@ -5,6 +5,7 @@ import { expirySlackMs } from "../../../adapters/redis/keys.ts";
 import { createRedisLimiter, createRedisQueue } from "../../../adapters/redis/mod.ts";
 import type { LimitRule } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
+import { calls } from "./calls.ts";
 import { freshPrefix, testClock } from "./fixture.ts";
 
 describe("a Redis limiter", { skip: redisAvailable() }, () => {
@@ -53,6 +54,29 @@ describe("a Redis limiter", { skip: redisAvailable() }, () => {
       end >= before + expirySlackMs + 10_000 && end <= after + expirySlackMs + 10_100,
       `${end - before}`,
     );
+    await server.kill();
+  });
+
+  it("decides many takes of one time in few calls, each with its own answer", async () => {
+    const clock = testClock();
+    const server = await startRedis();
+    await using redis = createRedisLimiter({ server: server.url, clock: clock.now });
+    await using memory = createMemoryLimiter({ clock: clock.now });
+    const rules: LimitRule[] = [
+      { name: "a", limit: 3, windowMs: 999 },
+      { name: "b", limit: 5, windowMs: 60_000 },
+    ];
+    const takes = Array.from(
+      { length: 200 },
+      (_, n) => [`s${n % 50}`, rules.slice(n % 2), 1 + (n % 3)] as const,
+    );
+    await redis.take("other", rules);
+    const counted = await calls(server, async () => {
+      const verdicts = await Promise.all(takes.map(take => redis.take(...take)));
+      assert.deepEqual(verdicts, await Promise.all(takes.map(take => memory.take(...take))));
+      assert.ok(verdicts.flat().some(({ allowed }) => !allowed));
+    });
+    assert.ok((counted.evalsha ?? 0) <= 10, `${counted.evalsha} calls`);
     await server.kill();
   });
 
