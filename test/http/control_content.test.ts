@@ -65,6 +65,40 @@ describeOnStores("contents of elements", open => {
     assert.equal(published.status, 204, published.text);
   });
 
+  it("show in lists what changed in the same second", async t => {
+    const { call, create, patch, projectId, project, write, show, eventId } = await opened(t);
+    const others = [await show({ name: "Second" }), await show({ name: "Third" })];
+    const list = async (count = 10) =>
+      (await call(`/projects/${projectId}/events?sort=created_at&page[count]=${count}`)).json.data;
+    const single = async (id: string) => {
+      const { attributes, ...event } = (await call(`/events/${id}`)).json.data;
+      const { services, ...light } = attributes;
+      assert.deepEqual(services, {});
+      return { ...event, attributes: light };
+    };
+    const assertShown = async (count: number) => {
+      const byId = (left: { id: string }, right: { id: string }) => (left.id < right.id ? -1 : 1);
+      const listed = await list();
+      const events = await Promise.all([eventId, ...others].slice(0, count).map(single));
+      assert.deepEqual(listed.toSorted(byId), events.sort(byId));
+      // Alone, each shows more.
+      assert.deepEqual(await list(), listed);
+      assert.deepEqual(await list(count - 1), listed.slice(0, -1));
+      assert.deepEqual(await list(), listed);
+    };
+    await assertShown(3);
+    await patch("events", eventId, { name: "First" });
+    await assertShown(3);
+    assert.equal((await write({ content_type: "poll" })).status, 201);
+    await assertShown(3);
+    const [first] = (await list()).filter(({ id }: { id: string }) => id === eventId);
+    assert.deepEqual([first.attributes.name, first.attributes.element_counts.all], ["First", 1]);
+    await call(`/events/${others[1]}`, { method: "DELETE" });
+    await assertShown(2);
+    others[1] = await create("events", { name: "Fourth" }, { project });
+    await assertShown(3);
+  });
+
   it("take the right answer of a quiz as a number or a text", async t => {
     const { write, patch } = await opened(t);
     for (const answer of [2, "2"]) {

@@ -9,6 +9,7 @@ import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { type EventTimes, eventInstants } from "../../fans/directory/event_times.ts";
 import type { Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "../../fans/directory/records.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
@@ -104,11 +105,12 @@ export interface Records {
 
 /** Entities with a record each. */
 export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCodec): Records {
+  const decode = memoize(codec.decode);
   return {
     keys: id => [keyOf(id)],
     get(tx, id) {
-      const stored = tx.get(keyOf(id));
-      return stored === null ? null : codec.decode(stored);
+      const stored = tx.get<object>(keyOf(id));
+      return stored === null ? null : decode(stored);
     },
     set: (tx, id, entity) => tx.put(keyOf(id), entity === null ? null : codec.encode(entity)),
   };
@@ -156,7 +158,12 @@ export interface Kind {
   };
   /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
   readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
-  readonly present?: (entity: Entity, tx: Transaction, circumstances: Circumstances) => Presented;
+  /** Depends on the entity, the records that it gets and the time, which is whole seconds. */
+  readonly present?: (
+    entity: Entity,
+    tx: Transaction,
+    circumstances: Omit<Circumstances, "author">,
+  ) => Presented;
   /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
   readonly list?: (tx: Transaction, parentId: string) => readonly string[];
   /** Returns the ids of the records that a caller may see, where a list has no parent. */

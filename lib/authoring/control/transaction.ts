@@ -11,7 +11,7 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
-import { retry } from "../../storage/background/mod.ts";
+import { memoize, ParsedRecords, retry } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import { type ReadRecord, type Store, type Stored, storageLimits, type Write } from "../../storage/mod.ts";
 
@@ -19,10 +19,30 @@ import { type ReadRecord, type Store, type Stored, storageLimits, type Write } f
 const roundsMax = 24;
 const attemptsMax = 20;
 
+/** Records that are kept parsed, and the length up to which one is: with most records about 100 MB of memory. */
+const parsedMax = 4_096;
+const parsedUnitsMax = 8_192;
+
+/** Parsed records of a store. What is shown of a record that has not changed is found by its object, which stays the same. */
+const parsedOf = memoize((_: Store) => new ParsedRecords<unknown>(JSON.parse, parsedMax));
+
 /** A check that a record is as it was read. */
 interface RecordCheck {
   readonly key: string;
   readonly version: string | null;
+}
+
+/** A record that a rule got. */
+interface Got {
+  readonly key: string;
+  readonly isGuarded: boolean;
+  readonly value: unknown;
+}
+
+/** What a function made of records, and which they were. */
+export interface Derived<T> {
+  readonly made: T;
+  readonly from: readonly Got[];
 }
 
 /** Thrown by a transaction for what is not loaded. */
@@ -33,18 +53,21 @@ class ReadAgain extends Error {}
 /** A partition as one request sees it. */
 export class Transaction {
   readonly #stored: ReadonlyMap<string, Stored | null>;
+  readonly #parse: (key: string, stored: Stored) => unknown;
   readonly #parsed = new Map<string, unknown>();
   readonly #put = new Map<string, unknown>();
   readonly #checked = new Set<string>();
   readonly #guarded = new Set<string>();
   readonly #effects: Write[] = [];
   readonly #once = new Set<string>();
+  #noted: Got[] | null = null;
   /** Keys that a rule asked for and that have to be read. */
   readonly missing = new Set<string>();
   readonly awaited: Promise<unknown>[] = [];
 
-  constructor(stored: ReadonlyMap<string, Stored | null>) {
+  constructor(stored: ReadonlyMap<string, Stored | null>, parse: (key: string, stored: Stored) => unknown) {
     this.#stored = stored;
+    this.#parse = parse;
   }
 
   /**
@@ -53,16 +76,38 @@ export class Transaction {
    */
   get<T>(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): T | null {
     (isGuarded ? this.#guarded : this.#checked).add(key);
-    if (this.#put.has(key)) return this.#put.get(key) as T | null;
-    if (this.#parsed.has(key)) return this.#parsed.get(key) as T | null;
+    const value = this.#valueOf(key);
+    this.#noted?.push({ key, isGuarded, value });
+    return value as T | null;
+  }
+
+  /** Calls a function that depends on the records that it gets, and on nothing else that changes. */
+  derive<T>(make: () => T): Derived<T> {
+    const from: Got[] = [];
+    this.#noted = from;
+    try {
+      return { made: make(), from };
+    } finally {
+      this.#noted = null;
+    }
+  }
+
+  /** True if a function would get the same records again. They count as got. */
+  isCurrent({ from }: Derived<unknown>): boolean {
+    return from.every(({ key, isGuarded, value }) => this.get(key, { isGuarded }) === value);
+  }
+
+  #valueOf(key: string): unknown {
+    if (this.#put.has(key)) return this.#put.get(key);
+    if (this.#parsed.has(key)) return this.#parsed.get(key);
     const stored = this.#stored.get(key);
     if (stored === undefined) {
       this.missing.add(key);
       throw new NotLoaded(`Cannot use ${key} before it is read`);
     }
-    const value: unknown = stored === null ? null : JSON.parse(stored.value);
+    const value = stored === null ? null : this.#parse(key, stored);
     this.#parsed.set(key, value);
-    return value as T | null;
+    return value;
   }
 
   /** Says that a record will be asked for, so that it is read with the next ones. */
@@ -169,9 +214,14 @@ export async function runTransaction<A>(
 
 /** Reads and runs until no record is missing. `keys` grows by those that were asked for. */
 async function applied<A>(store: Store, partition: string, { steps }: TransactionRule<A>, keys: Set<string>) {
+  const parsed = parsedOf(store);
+  const parse = (key: string, stored: Stored): unknown =>
+    stored.value.length > parsedUnitsMax
+      ? JSON.parse(stored.value)
+      : parsed.of(`${partition} ${key}`, stored);
   let former: Transaction | null = null;
   for (let round = 0; round < roundsMax; round++) {
-    const tx: Transaction = new Transaction(await load(store, partition, keys, former));
+    const tx: Transaction = new Transaction(await load(store, partition, keys, former), parse);
     const answers: A[] = [];
     const failures: AppError[] = [];
     let isOutdated = false;

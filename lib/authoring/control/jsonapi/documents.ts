@@ -23,7 +23,7 @@ import {
 import type { Author } from "../access/authors.ts";
 import type { Attributes, Circumstances, Entity, Identifier, Input, Kind, Presented } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import type { Transaction } from "../transaction.ts";
+import type { Derived, Transaction } from "../transaction.ts";
 import type { ListView, NameOf, ParameterOf, Pascal, Query, View } from "./types.ts";
 
 /** The relationships of a resource object that are no part of the JSON text. */
@@ -159,19 +159,42 @@ export function keysOf({ records, wants }: Kind, id: string, written?: Input["re
   return [...records.keys(id), ...(wants?.(id, written) ?? [])];
 }
 
-/** Returns a record of a transaction, or null if there is none. */
+/** How an entity was shown last. */
+interface LastShown extends Pick<ShownAs, "base" | "isListed"> {
+  readonly kind: Kind;
+  readonly now: number;
+  readonly derived: Derived<Shown>;
+}
+const lastShown = new WeakMap<Entity, LastShown>();
+
+/**
+ * Returns a record of a transaction, or null if there is none. Within a second it is the same object while the records behind it do not
+ * change, and the object keeps its text: a list that is asked for often costs a third.
+ */
 export function show(
   kind: Kind,
   id: string,
   tx: Transaction,
-  circumstances: Circumstances,
+  { now }: Circumstances,
   shown: ShownAs,
 ): Shown | null {
   const entity = kind.records.get(tx, id);
   if (entity === null) return null;
-  const { now, author } = circumstances;
-  const presented = kind.present?.(entity, tx, { now, author, isListed: shown.isListed });
-  return shownOf(kind.resource, entity, presented ?? { attributes: {} }, shown);
+  const { base, fields, isListed } = shown;
+  const make = (): Shown =>
+    shownOf(
+      kind.resource,
+      entity,
+      kind.present?.(entity, tx, { now, isListed }) ?? { attributes: {} },
+      shown,
+    );
+  if (fields.size > 0) return make();
+  const last = lastShown.get(entity);
+  const isAlike = last?.kind === kind && last.now === now && last.base === base && last.isListed === isListed;
+  if (isAlike && tx.isCurrent(last.derived)) return last.derived.made;
+  const derived = tx.derive(make);
+  lastShown.set(entity, { kind, now, base, isListed, derived });
+  return derived.made;
 }
 
 /**
@@ -288,7 +311,35 @@ export function answer(
 ): Reply {
   const accept = request.headers.get("accept");
   const type = acceptedType(accept, mediaType);
-  return { status, json: document, headers: { ...headers, vary: "accept", "content-type": type } };
+  const fields = { ...headers, vary: "accept", "content-type": type };
+  if (!Array.isArray(document.data)) return { status, json: document, headers: fields };
+  return { status, text: listText(document), headers: fields };
+}
+
+const textOf = memoize((object: ResourceObject) => JSON.stringify(object));
+
+/** The last list that began with an object, and its text. */
+const listTexts = new WeakMap<
+  ResourceObject,
+  { readonly objects: readonly ResourceObject[]; readonly text: string }
+>();
+
+function textOfList(objects: readonly ResourceObject[]): string {
+  const [first] = objects;
+  if (first === undefined) return "[]";
+  const last = listTexts.get(first);
+  const isSame =
+    last?.objects.length === objects.length && last.objects.every((each, at) => each === objects[at]);
+  if (isSame) return last.text;
+  const text = `[${objects.map(textOf).join()}]`;
+  listTexts.set(first, { objects, text });
+  return text;
+}
+
+function listText({ data, included, ...others }: Document): string {
+  const members = [`"data":${textOfList([data].flat())}`, JSON.stringify(others).slice(1, -1)];
+  if (included !== undefined) members.push(`"included":${JSON.stringify(included)}`);
+  return `{${members.filter(text => text !== "").join()}}`;
 }
 
 /** @throws {AppError} `not_acceptable`: JSON:API is asked for with other parameters alone, which it forbids. */
