@@ -17,6 +17,8 @@ export interface ControlOperations extends Operations<Routes> {}
 export type { IncludedResource } from "../authoring/control/mod.ts";
 /** A process of the platform. */
 export interface Process extends DocumentOf<ControlOperations["readProcess"]> {}
+/** What people did in an event, and when. */
+export interface EventAnalytics extends DocumentOf<ControlOperations["readEventAnalytics"]> {}
 /** Numbers of dead letters by organisation. */
 export interface DeadLetterCounts extends DocumentOf<ControlOperations["listDeadLetterCounts"]> {}
 
@@ -111,6 +113,7 @@ export const control: Area<ControlOperations> = {
     readAssetFile: "GET /assets/:spaceId/:sha256/:name w",
     makeOperations: "POST /api/v2/operations ai",
     cloneEvent: "POST /api/v2/events/:eventId/clone ai",
+    readEventAnalytics: "GET /api/v2/events/:eventId/analytics a",
     getLoyaltyConfiguration: "GET /api/v2/spaces/:spaceId/loyalty ka",
     putLoyaltyConfiguration: "PUT /api/v2/spaces/:spaceId/loyalty ka",
     listLoyaltyVersions: "GET /api/v2/spaces/:spaceId/loyalty/versions ka",

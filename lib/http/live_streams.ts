@@ -61,6 +61,13 @@ export class LiveStreams {
     return this.#listeners.size;
   }
 
+  /** Returns the number of listeners of a source. */
+  listenersOf(key: string): number {
+    let count = 0;
+    for (const { listeners } of this.#watchers.get(key)?.groups.values() ?? []) count += listeners.size;
+    return count;
+  }
+
   /**
    * Opens an event stream that begins with the current content of its parts.
    *

@@ -162,10 +162,12 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const router = createRouter([...all, rootArea({ ...resolved, title, version, areas: all })], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, idleUsers, actions } = services;
   async function idle(): Promise<void> {
-    const { background, audit, userIndex, actionCounts } = services;
+    const { background, audit, userIndex, actionCounts, analytics } = services;
     await Promise.all(
       [leaderboards, userIndex, loyalty, background, audit, exports, actionCounts].map(part => part.idle()),
     );
+    // Counts come to it with their owners.
+    await analytics.idle();
   }
   return {
     fetch: router.fetch,

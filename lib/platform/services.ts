@@ -11,7 +11,7 @@ import { createTokens } from "../auth/tokens/mod.ts";
 import { Authors } from "../authoring/control/access/authors.ts";
 import { Roles } from "../authoring/control/access/roles.ts";
 import type { Control, LoginServices } from "../authoring/control/mod.ts";
-import { ActionCounts, Owners, Sources, VotedElements } from "../authoring/feeds/mod.ts";
+import { ActionCounts, EventAnalytics, Owners, Sources, VotedElements } from "../authoring/feeds/mod.ts";
 import { createActionService } from "../fans/audience/actions/service.ts";
 import type { ActionService } from "../fans/audience/mod.ts";
 import { createDirectory } from "../fans/directory/directory.ts";
@@ -70,6 +70,9 @@ export interface Services extends ExchangeContext {
   readonly publicUrl: string;
   readonly sources: Sources;
   readonly actionCounts: ActionCounts;
+  readonly analytics: EventAnalytics;
+  /** Notes how many listen to an event in this process. */
+  readonly watched: (eventId: string, count: number) => Promise<void>;
 }
 
 interface TokenAuthority {
@@ -85,7 +88,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const leaderboards = createLeaderboards({ ...shared, readRecordedScore, startTiming });
   const { users, userIndex } = createIndexedUsers(shared);
   const places = new Places({ store, random });
-  const { sources, elements, actionCounts } = createShows(options, { places, directory });
+  const { sources, elements, actionCounts, analytics, watched } = createShows(options, { places, directory });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
@@ -94,7 +97,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     boards: leaderboards,
     userIndex,
     holder: uuid(random),
-    countAction: (spaceId, data) => actionCounts.count(spaceId, data),
+    countAction: action => actionCounts.count(action),
     elements,
     webhooks: { sender: options.webhooks, keyOf: webhookKeyOf },
   });
@@ -138,6 +141,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     webhookKeyOf,
     actions,
     actionCounts,
+    analytics,
+    watched,
     places,
     publicUrl,
     sources,
@@ -168,7 +173,7 @@ function createExports(
 }
 
 function createShows(
-  { store, clock, timer, logger }: ResolvedOptions,
+  { store, clock, timer, logger, random }: ResolvedOptions,
   { places, directory }: Pick<Services, "places" | "directory">,
 ) {
   const sources = new Sources({ store, places, clock });
@@ -178,7 +183,13 @@ function createShows(
     sources,
     isVerifiedUser: (projectId, userId) => isVerifiedUser(store, projectId, userId),
   });
-  return { sources, elements, actionCounts: new ActionCounts({ store, owners, timer, logger }) };
+  const analytics = new EventAnalytics({ store, clock, timer, logger, holder: uuid(random) });
+  const actionCounts = new ActionCounts({ store, owners, timer, logger, analytics });
+  const watched = async (eventId: string, count: number): Promise<void> => {
+    const owner = await owners.of(eventId);
+    if (owner !== null) analytics.watched(owner, count);
+  };
+  return { sources, elements, actionCounts, analytics, watched };
 }
 
 function createAuthoring(

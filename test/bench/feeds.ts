@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { ActionCounts, Owners } from "../../lib/authoring/feeds/mod.ts";
+import { ActionCounts, EventAnalytics, Owners } from "../../lib/authoring/feeds/mod.ts";
 import { Places } from "../../lib/fans/directory/records.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { systemTimer } from "../../lib/http/requests/body.ts";
@@ -94,8 +94,13 @@ async function measureCounting({ platform, store, clock }: TestPlatform, element
   const { directory } = platform;
   const logger = silentLogger;
   const owners = new Owners({ store, places, directory, clock: clock.now });
-  const counts = new ActionCounts({ store, owners, timer: systemTimer, logger });
+  const shared = { store, timer: systemTimer, logger };
+  const analytics = new EventAnalytics({ ...shared, clock: clock.now, holder: "bench" });
+  const counts = new ActionCounts({ ...shared, owners, analytics });
+  const userIds = Array.from({ length: 5_000 }, (_, index) => `user-${index}`);
+  const spaceId = ids.space;
   const data = { elementId, option: 1 };
+  const gained = { points: 1 };
   const usOf = async (work: () => Promise<void>): Promise<number> => {
     const before = process.cpuUsage();
     await work();
@@ -115,7 +120,8 @@ async function measureCounting({ platform, store, clock }: TestPlatform, element
   };
   const count = async (): Promise<void> => {
     for (let index = 0; index < reports; index++) {
-      counts.count(ids.space, { ...data });
+      const userId = userIds[index % userIds.length] ?? "";
+      counts.count({ spaceId, userId, data, gained, isReveal: false });
       // As many arrive between two writes at 20,000 a second.
       if (index % 10_000 === 0) await counts.idle();
     }

@@ -138,6 +138,7 @@ export async function controlExamples(
       [{ params: { eventTemplateId }, body: resource("event_templates", { duration: 60 }) }],
     ],
     ["removeEventTemplate", [{ params: { eventTemplateId } }]],
+    ["readEventAnalytics", [{ params: { eventId }, query: { step: "300" } }]],
     ["cloneEvent", [{ params: { eventId }, body: resource("events", { name: "Return leg" }) }]],
     ["readEvent", [{ params: { eventId }, query: { include: "project.space" } }]],
     ["createEvent", [{ body: resource("events", { name: "Match" }, inProject) }]],

@@ -18,6 +18,7 @@ import { authorGuard } from "./access/authors.ts";
 import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
 import { type LoginServices, sessionRoutes } from "./access/sessions.ts";
+import { analyticsRoute } from "./analytics_route.ts";
 import { Apps } from "./apps/apps.ts";
 import { appRoutes } from "./apps/routes.ts";
 import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
@@ -161,6 +162,7 @@ function controlRoutes(context: ControlRoutesContext) {
     operationsRoute(context),
     dispatchRoute(context),
     cloneRoute(context.events, context),
+    analyticsRoute(context),
   ];
 }
 

@@ -9,12 +9,14 @@
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
+import { addBounded } from "../../base/text/mod.ts";
 import { directoryPartition } from "../../fans/directory/records.ts";
 import { optionsOf } from "../../fans/loyalty/votes/elements.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
-import { Batcher, mapConcurrent } from "../../storage/background/mod.ts";
+import { mapConcurrent, PacedBatcher } from "../../storage/background/mod.ts";
 import { type Add, type Store, storageLimits } from "../../storage/mod.ts";
 import { statsKey } from "../table/contents.ts";
+import { type EventAnalytics, type NamedActions, PeopleSample } from "./event_analytics.ts";
 import type { Owners } from "./sources.ts";
 
 /** Pause between writes, in ms. */
@@ -30,63 +32,76 @@ interface ActionCountServices {
   readonly owners: Owners;
   readonly timer: Timer;
   readonly logger: Logger;
+  readonly analytics: EventAnalytics;
 }
 
-/** The number of actions that name the same. */
-interface Named {
+/** An action that took effect. */
+export interface CountedAction {
   readonly spaceId: string;
-  readonly id: string;
+  readonly userId: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** What the user gained, by metric. */
+  readonly gained: Readonly<Record<string, number>>;
+  /** True for the payment of a vote that was counted before. */
+  readonly isReveal: boolean;
+}
+
+/** The actions that name the same. */
+interface Named extends Omit<NamedActions, "options"> {
+  readonly spaceId: string;
   readonly option: unknown;
   count: number;
+  readonly gained: Map<string, number>;
 }
 
 export class ActionCounts {
   readonly #services: ActionCountServices;
-  readonly #names: Batcher<Named>;
+  readonly #names: PacedBatcher<Named>;
   /** What waits for the next write, by what it names. */
   #waiting = new Map<string, Named>();
   /** Actions that are not counted as too much waits. */
   #lost = 0;
-  #idlers = 0;
-  #endPause: (() => void) | null = null;
 
   constructor(services: ActionCountServices) {
     this.#services = services;
-    this.#names = new Batcher({ run: (_, names) => this.#write(names) });
+    const { timer } = services;
+    this.#names = new PacedBatcher({ run: names => this.#write(names), timer, pauseMs });
   }
 
-  /** Counts an action of a user of the space: for the element in `elementId`, or else for the event in `eventId`. */
-  count(spaceId: string, { elementId, eventId, option }: Readonly<Record<string, unknown>>): void {
+  /** Counts an action for the element in `elementId`, or else for the event in `eventId`. */
+  count({ spaceId, userId, data: { elementId, eventId, option }, gained, isReveal }: CountedAction): void {
     const id = elementId ?? eventId;
     if (typeof id !== "string" || !isUuid(id)) return;
-    const named = {
-      spaceId,
-      id: id.toLowerCase(),
-      option: elementId === undefined ? null : option,
-      count: 1,
-    };
+    const choice = elementId === undefined || isReveal ? null : option;
     // One sum for all that name the same, so that the others cost as little as possible.
-    const key = spaceId + named.id + named.option;
-    const waiting = this.#waiting.get(key);
-    if (waiting !== undefined) waiting.count += 1;
-    else if (this.#waiting.size >= waitingNamesMax) this.#lost += 1;
-    else {
+    const key = spaceId + id + choice;
+    let named = this.#waiting.get(key);
+    if (named === undefined) {
+      if (this.#waiting.size >= waitingNamesMax) {
+        this.#lost += 1;
+        return;
+      }
+      const people = new PeopleSample();
+      named = { spaceId, id: id.toLowerCase(), option: choice, count: 0, gained: new Map(), people };
       this.#waiting.set(key, named);
-      this.#names.push("", named);
+      this.#names.push(named);
     }
+    if (!isReveal) {
+      named.count += 1;
+      named.people.add(userId);
+    }
+    for (const metric in gained)
+      named.gained.set(metric, addBounded(named.gained.get(metric) ?? 0, gained[metric] ?? 0));
   }
 
   /** Resolves when what was counted before this call is written. */
   async idle(): Promise<void> {
-    this.#idlers += 1;
-    this.#endPause?.();
     await this.#names.idle();
-    this.#idlers -= 1;
   }
 
-  /** Writes all that waits, and pauses. */
+  /** Writes all that waits. */
   async #write(names: readonly Named[]): Promise<void> {
-    const { store, timer, logger } = this.#services;
+    const { store, logger } = this.#services;
     this.#waiting = new Map();
     if (this.#lost > 0)
       logger.log("warn", "action_counts_lost", { error: "too much waited", actions: this.#lost });
@@ -102,31 +117,24 @@ export class ActionCounts {
     } catch (error) {
       logger.log("warn", "action_counts_lost", { error: String(error) });
     }
-    if (this.#idlers > 0) return;
-    await new Promise<void>(resolve => {
-      const cancel = timer(resolve, pauseMs);
-      this.#endPause = () => {
-        cancel();
-        resolve();
-      };
-    });
-    this.#endPause = null;
   }
 
   /** Sums actions up, by partition and by key and field. */
   async #addsOf(names: readonly Named[]): Promise<ReadonlyMap<string, ReadonlyMap<string, Add>>> {
+    const { owners: known, analytics } = this.#services;
     const all = new Map<string, Map<string, Add>>();
-    const owners = await mapConcurrent(names, concurrency, async ({ id }) => this.#services.owners.of(id));
-    for (const [index, { spaceId, id, option, count }] of names.entries()) {
+    const owners = await mapConcurrent(names, concurrency, async ({ id }) => known.of(id));
+    for (const [index, { spaceId, id, option, ...actions }] of names.entries()) {
       const owner = owners[index];
       if (owner?.spaceId !== spaceId) continue;
+      const options = optionsOf(option) ?? [];
+      analytics.add(owner, { id, options, ...actions });
+      const { count } = actions;
+      if (count === 0) continue;
       const partition = directoryPartition("project", owner.projectId);
       const adds = all.get(partition) ?? new Map<string, Add>();
       all.set(partition, adds);
-      const named = [
-        [id, "actions"],
-        ...(optionsOf(option) ?? []).map(each => [id, String(each)] as const),
-      ] as const;
+      const named = [[id, "actions"], ...options.map(each => [id, String(each)] as const)] as const;
       for (const [of, field] of owner.eventId === id
         ? named
         : [[owner.eventId, "actions"] as const, ...named]) {

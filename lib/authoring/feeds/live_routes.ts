@@ -28,6 +28,8 @@ export interface LiveOptions {
   readonly version: string;
   /** Unix ms. */
   readonly clock: () => number;
+  /** Notes how many listen to an event in this process. */
+  readonly watched: (eventId: string, count: number) => Promise<void>;
 }
 
 type ReadFeed = (id: string) => Promise<object | null>;
@@ -133,7 +135,8 @@ class Pages {
 
   /** Returns the part of a page that shows a feed. */
   feed(name: "listings" | "history" | "livestats", id: string): PagePart {
-    const read = this.#services.feeds[name];
+    const { feeds, live, watched } = this.#services;
+    const read = feeds[name];
     return {
       path: [name],
       name: `${name}/${id}`,
@@ -142,6 +145,8 @@ class Pages {
       async locate() {
         const feed = await read(id);
         if (feed === null) throw unknownFeed();
+        const listeners = name === "history" ? live.listenersOf(`${name}/${id}`) : 0;
+        if (listeners > 0) await watched(id, listeners);
         return {
           key: `${name}/${id}`,
           // Read a moment ago: an event that has been removed since is missed with the next read.

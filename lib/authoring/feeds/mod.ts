@@ -5,6 +5,13 @@
  */
 
 export { ActionCounts } from "./action_counts.ts";
+export {
+  type Analytics,
+  analyticsKey,
+  analyticsKeys,
+  EventAnalytics,
+  readAnalytics,
+} from "./event_analytics.ts";
 export { feedRoutes } from "./routes.ts";
 export { eventFeedUrls, Owners, projectFeedUrls, readCounts, Sources } from "./sources.ts";
 export { VotedElements } from "./voted_elements.ts";

@@ -24,7 +24,16 @@ export interface DeliveryServices extends Pick<LoyaltyServices, "boards" | "logg
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
   readonly voters: Pick<Voters, "list">;
   /** Counts an action that names an element or event and took effect for the first time. @default nothing */
-  readonly countAction?: ((spaceId: string, data: ActionData) => void) | undefined;
+  readonly countAction?: ((action: CountedAction) => void) | undefined;
+}
+
+/** An action that took effect, or the payment of a vote (`isReveal`), with what the user gained by metric. */
+interface CountedAction {
+  readonly spaceId: string;
+  readonly userId: string;
+  readonly data: ActionData;
+  readonly gained: Readonly<Record<string, number>>;
+  readonly isReveal: boolean;
 }
 
 /** The user of committed commands, and the configuration that applied. */
@@ -47,10 +56,11 @@ export async function deliver(
     if (diagnostics.length > 0) logDiagnostics(services, of, diagnostics);
     const { action, transactions = [] } = result?.record ?? {};
     hasNewCoupon ||= transactions.some(({ type }) => type === "couponReceived");
-    if (action === undefined || action.isReveal === true) continue;
-    const { data } = action;
+    if (result === null || action === undefined) continue;
+    const { data, isReveal = false } = action;
+    const { spaceId, userId } = of.user;
     if (data.elementId !== undefined || data.eventId !== undefined)
-      services.countAction?.(of.user.spaceId, data);
+      services.countAction?.({ spaceId, userId, data, gained: result.gained, isReveal });
   }
   deliverState(services, of.cachedUser, last);
   if (last.state.voterOf.length > 0) void services.voters.list(of.cachedUser, last.state.voterOf);

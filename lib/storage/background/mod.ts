@@ -158,6 +158,52 @@ function settleIdlers(lineup: Pick<Lineup<unknown, unknown>, "idlers" | "finishe
   lineup.idlers = lineup.idlers.filter(({ accepted }) => accepted > lineup.finished);
 }
 
+interface PacedBatcherOptions<T> {
+  /** Handles what fails: a rejection is dropped. */
+  run(items: readonly T[]): Promise<void>;
+  readonly timer: Timer;
+  readonly pauseMs: number;
+}
+
+/** Runs a batch at once, and the next ones with a pause before each, which ends where somebody waits for them. */
+export class PacedBatcher<T> {
+  readonly #batcher: Batcher<T>;
+  #idlers = 0;
+  #endPause: (() => void) | null = null;
+
+  constructor({ run, timer, pauseMs }: PacedBatcherOptions<T>) {
+    this.#batcher = new Batcher({
+      run: async (_, items) => {
+        await run(items);
+        if (this.#idlers === 0) await this.#pause(timer, pauseMs);
+      },
+    });
+  }
+
+  push(item: T): void {
+    this.#batcher.push("", item);
+  }
+
+  /** Resolves when what was pushed before this call has run. */
+  async idle(): Promise<void> {
+    this.#idlers += 1;
+    this.#endPause?.();
+    await this.#batcher.idle();
+    this.#idlers -= 1;
+  }
+
+  async #pause(timer: Timer, pauseMs: number): Promise<void> {
+    await new Promise<void>(resolve => {
+      const cancel = timer(resolve, pauseMs);
+      this.#endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#endPause = null;
+  }
+}
+
 type CacheOptions = {
   /** Most entries, two at least. Of the entries not used for longest, half are dropped at a time. */
   readonly entriesMax: number;

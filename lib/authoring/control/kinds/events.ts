@@ -19,7 +19,7 @@ import {
 } from "../../../fans/directory/open_events.ts";
 import { directoryPartition, type StoredEvent } from "../../../fans/directory/records.ts";
 import { type Store, storageLimits } from "../../../storage/mod.ts";
-import { eventFeedUrls, readCounts } from "../../feeds/mod.ts";
+import { analyticsKey, analyticsKeys, eventFeedUrls, readCounts } from "../../feeds/mod.ts";
 import {
   type Contents,
   contentsKey,
@@ -105,6 +105,7 @@ export function eventKind(services: ControlServices): Kind {
       for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
         tx.effect(write);
       tx.put(contentsKey(entity.id), null);
+      for (const key of analyticsKeys(entity.id, tx.get(analyticsKey(entity.id)))) tx.put(key, null);
       for (const key of Object.values(boards)) tx.effect({ type: "unscore", key, member: entity.id });
       setOpen(tx, entity.id, now);
     },
