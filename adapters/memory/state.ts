@@ -181,6 +181,8 @@ export class PartitionState implements Keys {
   tally: Keys["tally"] = undefined;
   board: Keys["board"] = undefined;
   log: Keys["log"] = undefined;
+  /** Number of the last change, unique among those of all partitions. */
+  lastChange = 0;
 
   get<S extends Shape>(shape: S, key: string): Shapes[S] | undefined {
     const keys: Keys[S] = this[shape];
@@ -217,6 +219,7 @@ export class State {
   readonly #seed: number;
   /** Number of the last commit, from which versions are made. */
   counter: number;
+  #changes = 0;
 
   /** Commits are numbered from `counter` on; `seed` is that of {@linkcode Board}. */
   constructor(counter: number, seed: number) {
@@ -244,6 +247,12 @@ export class State {
 
   prune(partition: string): void {
     if (this.#spaces.get(partition)?.empty) this.#spaces.delete(partition);
+  }
+
+  /** Gives a partition that changes a new number. */
+  note(space: PartitionState): void {
+    this.#changes++;
+    space.lastChange = this.#changes;
   }
 
   newBoard(): Board {

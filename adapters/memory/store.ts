@@ -130,6 +130,12 @@ class MemoryStore implements Store, PartitionLister {
     return { ok: true, version: change.version, results: change.results };
   }
 
+  lastChange(partition: Partition): number | undefined {
+    // A read would wait, or fail.
+    if (this.#opening !== undefined || this.#closed || this.#settlements.has(partition)) return undefined;
+    return this.#state.find(partition)?.lastChange;
+  }
+
   async *partitions({ prefix, record }: PartitionQuery): AsyncGenerator<readonly Partition[], void> {
     await this.#opening;
     this.#requireOpen();
@@ -271,6 +277,7 @@ export class CommitChange {
    * @throws RangeError with nothing changed, where a tally would have too many fields
    */
   apply(writes: Batch["writes"]): string | undefined {
+    this.#state.note(this.#space);
     const lastFallible = this.#isKept ? writes.length : writes.findLastIndex(isFallible);
     try {
       let index = 0;
@@ -294,6 +301,7 @@ export class CommitChange {
   /** Undoes the commit. All commits after it must have been undone before. */
   undo(): void {
     for (let undo = this.#undos.pop(); undo !== undefined; undo = this.#undos.pop()) undo();
+    this.#state.note(this.#state.open(this.#partition));
     this.#state.prune(this.#partition);
   }
 

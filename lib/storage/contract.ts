@@ -307,6 +307,11 @@ export interface Store extends AsyncDisposable {
    * process and that of the store differ too much for it to serve requests.
    */
   ping(): Promise<void>;
+  /**
+   * Returns the number of the last change of a partition, where the process knows it: while that stays, so does what was read after
+   * it was asked for, but for records that expire. No two changes have the same number. @default unknown
+   */
+  lastChange?(partition: Partition): number | undefined;
   /** Returns the time of the store in Unix ms, as far as this process knows it. @default the clock of the process */
   readonly now?: (() => number) | undefined;
   /** Returns what endangers the data, as far as the store says so. @default nothing */

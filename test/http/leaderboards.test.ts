@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, it } from "node:test";
+import { afterEach, beforeEach, it, type TestContext } from "node:test";
 import { compareUtf8 } from "../../lib/base/text/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
 import { includeMax, limitMax } from "../../lib/fans/leaderboards/http/schema.ts";
 import { roundMax } from "../../lib/fans/leaderboards/settings/board_settings.ts";
@@ -13,6 +14,7 @@ import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
 
 const publicProfileAgeMsMax = 1_000;
+const settingsAgeMsMax = 900;
 
 const goals = `/projects/${ids.project}/leaderboards/goals`;
 const speed = `/projects/${ids.project}/leaderboards/speed`;
@@ -253,6 +255,63 @@ describeOnEveryStore("reading a leaderboard", open => {
     });
     await writer.put(goals, answer.json.data.userId, { score: 1 });
     assert.equal((await world.call(goals)).json.data[0].publicProfile.username, "");
+  });
+});
+
+describeOnStores("a list that is asked for again", open => {
+  /** A platform whose list of a board with one fan was answered long enough ago that all but that answer is read anew. */
+  async function openListed(t: TestContext) {
+    const world = await openPlatform(open);
+    t.after(() => world.dispose());
+    const fan = await world.fan("Sam");
+    const writer = await BoardWriter.create(world);
+    await writer.put(goals, fan.userId, { score: 1 });
+    await world.call(goals);
+    world.clock.advance(publicProfileAgeMsMax - 1);
+    await world.call(goals);
+    return { world, fan, writer };
+  }
+
+  it("shows every score that was written before, and the same list while there is none", async t => {
+    const { world, fan, writer } = await openListed(t);
+    for (const score of [2, 3, 4]) {
+      await writer.put(goals, fan.userId, { score });
+      const { json, text } = await world.call(goals);
+      assert.deepEqual(
+        json.data.map((entry: Entry) => entry.score),
+        [score],
+      );
+      assert.equal((await world.call(goals)).text, text);
+    }
+    await world.call(entryPath(goals, fan.userId), { method: "DELETE", headers: writer.headers });
+    assert.deepEqual((await world.call(goals)).json.data, []);
+  });
+
+  it("shows a new name of a user within a second of its last reading", async t => {
+    const { world, fan } = await openListed(t);
+    await new Users(world.store, testSecret).update(ids.project, fan.userId, user => ({
+      ...user,
+      username: "Samira",
+    }));
+    world.clock.advance(1);
+    assert.equal((await world.call(goals)).json.data[0].publicProfile.username, "Samira");
+  });
+
+  it("follows the settings of its board within a second", async t => {
+    const { world, fan } = await openListed(t);
+    // The settings are read anew before anything else of the list.
+    world.clock.advance(settingsAgeMsMax);
+    await world.call(entryPath(goals, fan.userId));
+    world.clock.advance(1);
+    await world.call(goals);
+    const [project, ...others] = seed.projects;
+    assert.ok(project !== undefined);
+    const leaderboards = [{ id: "goals", rankStyle: "ordinal" }];
+    const settings = { ...project.settings, leaderboards };
+    const changed = { ...seed, projects: [{ ...project, settings }, ...others] };
+    await seedDirectory(world.store, changed, { clock: world.clock.now });
+    world.clock.advance(settingsAgeMsMax - 1);
+    assert.deepEqual((await world.call(goals)).json.meta, { rankStyle: "ordinal" });
   });
 });
 

@@ -19,7 +19,7 @@ import {
   tenantPartition,
 } from "../../storage/mod.ts";
 import { tenantPartitions } from "../../storage/names.ts";
-import type { LeaderboardEntry } from "../leaderboards/mod.ts";
+import type { PublicProfiles } from "../leaderboards/mod.ts";
 import {
   type ClaimedKey,
   claimRead,
@@ -376,41 +376,53 @@ const maxAgeMs = 1_000;
 const profilesMax = 4_000;
 const projectsMax = 64;
 
-type PublicProfile = LeaderboardEntry["publicProfile"];
+interface KnownProfile {
+  readonly profile: PublicProfiles["profiles"][number];
+  /** Unix ms from which it is too old. */
+  readonly until: number;
+}
 
-/** Creates the look-up of the public profiles of users, in order. A cached profile is the same object. */
+/** Creates the look-up of the public profiles of users. A cached profile is the same object. */
 export function createPublicProfiles({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
-  const projects = new Cache<Cache<PublicProfile>>({ entriesMax: projectsMax });
+  const projects = new Cache<Cache<KnownProfile>>({ entriesMax: projectsMax });
 
-  async function load(projectId: string, userIds: readonly string[]): Promise<readonly PublicProfile[]> {
-    const profiles =
-      projects.get(projectId) ?? new Cache<PublicProfile>({ clock, maxAgeMs, entriesMax: profilesMax });
-    projects.set(projectId, profiles);
+  async function load(projectId: string, userIds: readonly string[]): Promise<readonly KnownProfile[]> {
+    const known = projects.get(projectId) ?? new Cache<KnownProfile>({ entriesMax: profilesMax });
+    projects.set(projectId, known);
     const until = clock() + maxAgeMs;
     const stored = await Promise.all(
       userIds.map(userId => store.read(userPartition(projectId, userId), readName)),
     );
     return stored.map(([name], index) => {
-      const profile = { username: name?.value ?? "" };
-      profiles.set(userIds[index] ?? "", profile, until);
-      return profile;
+      const loaded = { profile: { username: name?.value ?? "" }, until };
+      known.set(userIds[index] ?? "", loaded);
+      return loaded;
     });
   }
 
-  return (
-    projectId: string,
-    userIds: readonly string[],
-  ): readonly PublicProfile[] | Promise<readonly PublicProfile[]> => {
-    const profiles = projects.get(projectId);
+  return (projectId: string, userIds: readonly string[]): PublicProfiles | Promise<PublicProfiles> => {
+    const known = projects.get(projectId);
     const now = clock();
-    const found = userIds.map(userId => profiles?.get(userId, now));
-    if (!found.includes(undefined)) return found as PublicProfile[];
+    const found = userIds.map(userId => {
+      const entry = known?.get(userId);
+      return entry !== undefined && now < entry.until ? entry : undefined;
+    });
+    if (!found.includes(undefined)) return joinProfiles(found as KnownProfile[]);
     const missing = userIds.filter((_, index) => found[index] === undefined);
     return load(projectId, missing).then(loaded => {
       let next = 0;
-      return found.flatMap(profile => profile ?? loaded[next++] ?? []);
+      return joinProfiles(found.flatMap(entry => entry ?? loaded[next++] ?? []));
     });
   };
+}
+
+function joinProfiles(known: readonly KnownProfile[]): PublicProfiles {
+  let until = Number.POSITIVE_INFINITY;
+  const profiles = known.map(entry => {
+    until = Math.min(until, entry.until);
+    return entry.profile;
+  });
+  return { profiles, until };
 }
 
 // One load for a list costs a third less than one for each of its users: a list around a user has ten other names each time.

@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { LeaderboardContext } from "./http/read_routes.ts";
+export type { LeaderboardContext, PublicProfiles } from "./http/read_routes.ts";
 export { createPublicBoards, type PublicBoards } from "./http/read_routes.ts";
 export { leaderboardRoutes } from "./http/routes.ts";
 export type { LeaderboardEntry } from "./http/schema.ts";

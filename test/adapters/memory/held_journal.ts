@@ -3,15 +3,16 @@ import type { AppError } from "../../../lib/base/errors/mod.ts";
 
 /** A journal whose medium is an array and whose delays are decided by the test. */
 export class HeldJournal implements Journal {
-  readonly durable = true;
+  readonly durable: boolean;
   readonly kept: string[];
   #client: JournalClient | undefined;
   #waiting: { frame: string; settle: Settle }[] = [];
   /** Thrown by `append` while set. */
   refusal: AppError | undefined;
 
-  constructor(kept: readonly string[] = []) {
+  constructor(kept: readonly string[] = [], durable = true) {
     this.kept = [...kept];
+    this.durable = durable;
   }
 
   async open(client: JournalClient): Promise<void> {

@@ -61,6 +61,42 @@ describe("a memory store with a journal", () => {
     assert.equal((await unchanged).ok, true);
   });
 
+  it("numbers the changes of a partition, those that are undone too, and tells none while one is not kept", async () => {
+    const { journal, store } = opened();
+    assert.equal(store.lastChange?.("p"), undefined);
+    await store.ping();
+    const numbers = new Set<number | undefined>();
+    for (const end of [() => journal.keep(), () => journal.lose(lost), () => journal.keep()]) {
+      const commit = store.commit("p", { writes: [put("a", String(numbers.size))] });
+      assert.equal(store.lastChange?.("p"), undefined);
+      end();
+      await Promise.allSettled([commit]);
+      numbers.add(store.lastChange?.("p"));
+    }
+    assert.equal(numbers.size, 3);
+    assert.ok(!numbers.has(undefined));
+    const known = store.lastChange?.("p");
+    await store.read("p", [{ type: "record", key: "a" }]);
+    assert.equal(store.lastChange?.("p"), known);
+    await store[Symbol.asyncDispose]();
+    assert.equal(store.lastChange?.("p"), undefined);
+  });
+
+  it("numbers a change and its undoing apart where reads show it before it is kept", async () => {
+    const journal = new HeldJournal([], false);
+    const store = createMemoryStore({ journal });
+    await store.ping();
+    const first = store.commit("p", { writes: [put("a", "1")] });
+    journal.keep();
+    await first;
+    const gone = store.commit("p", { writes: [put("a", "2")] });
+    const shown = store.lastChange?.("p");
+    assert.notEqual(shown, undefined);
+    journal.lose(lost);
+    await assert.rejects(gone, { code: "storage_unavailable" });
+    assert.notEqual(store.lastChange?.("p"), shown);
+  });
+
   it("undoes commits that the journal loses, in every shape, and continues", async () => {
     const { clock, journal, store, operations } = opened();
     await store.ping();

@@ -25,7 +25,7 @@ import {
   stream,
 } from "../../../http/mod.ts";
 import { acceptsEvents, eventStreamHeaders, eventStreamType } from "../../../http/replies/replies.ts";
-import { Batcher, memoize } from "../../../storage/background/mod.ts";
+import { Batcher, Cache, memoize } from "../../../storage/background/mod.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import {
   type RankedEntry,
@@ -51,17 +51,18 @@ import {
 
 type PublicProfile = LeaderboardEntry["publicProfile"];
 type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
+type ListReply = ReturnType<typeof jsonText<v.InferOutput<typeof ListSchema>>>;
 
 /** Services of the routes of leaderboards. */
 export interface LeaderboardContext extends LeaderboardServices {
   readonly live: LiveStreams;
   readonly hiddenUsers: HiddenUsers;
   readonly retention: Pick<Retention, "track">;
-  /** Finds the public profiles of users, in order. A cached profile is the same object. */
+  /** Finds the public profiles of users. A cached profile is the same object. */
   readonly publicProfiles: (
     projectId: string,
     userIds: readonly string[],
-  ) => readonly PublicProfile[] | Promise<readonly PublicProfile[]>;
+  ) => PublicProfiles | Promise<PublicProfiles>;
   /** Requires an API key. Keys of the project's organisation may read its hidden boards. */
   readonly keyHolder: Guard<ApiKeyPrincipal>;
   /** Requires an API key that may write rewards. */
@@ -104,11 +105,9 @@ export function readRoutes<const U extends string, N extends BoardScope["name"]>
         if (acceptsEvents(request.headers.get("accept")))
           return openStream(context, { request, info, params, query });
         return chain(readableBoard(context, params, { request, season: query.season }), board => {
-          const headers = board.declaration.visibility === "public" ? sharedList : unshared;
           const { around, include, limit } = query;
           const isOfLeaders = around === undefined && include.length === 0;
-          const text = isOfLeaders ? readLeaders(board, limit) : readListText(context, board, query);
-          return text.then(body => jsonText(body, headers));
+          return isOfLeaders ? readLeaders(board, limit) : readList(context, board, query);
         });
       },
     }),
@@ -159,82 +158,109 @@ async function authorizeHidden(
   throw new AppError("not_found", "Cannot find the leaderboard");
 }
 
-/** The entries of a list, with their users' public profiles. */
-interface Listing extends Ranking {
+/** Public profiles in the order of their users. */
+export interface PublicProfiles {
   readonly profiles: readonly PublicProfile[];
+  /** Unix ms from which one of them is too old. */
+  readonly until: number;
+}
+
+/** The entries of a list, with their users' public profiles. */
+interface Listing extends Ranking, PublicProfiles {
+  readonly hidden: ReadonlySet<string>;
   /** Whether it is shown to many, so that the texts of its users are cached. */
   readonly isShared: boolean;
 }
 
 /**
- * Reads the entries that a query selects. Callbacks in place of `await`: each turn of the microtask queue shows in the most
- * frequent answer.
+ * Reads the entries that a query selects.
  *
  * @throws {AppError} `not_found`: the user of `around` has no entry.
  */
-function readListing(
+async function readListing(
   context: LeaderboardContext,
   { project, location }: ResolvedBoard,
   { limit, include, around }: Pick<ListQuery, "limit" | "include" | "around">,
 ): Promise<Listing> {
   const { store, hiddenUsers, publicProfiles } = context;
-  const ranking = chain(hiddenUsers.of(project.id), hidden =>
+  const hidden = await hiddenUsers.of(project.id);
+  const ranking =
     around === undefined
-      ? readRanking(store, location, { limit, include, hidden })
-      : readAround(store, location, { userId: around, limit, hidden }),
-  );
-  return Promise.resolve(ranking).then(found => {
-    if (found === null) throw noEntry();
-    const { entries, totalCount } = found;
-    const userIds = entries.map(({ userId }) => userId);
-    const isShared = around === undefined;
-    return chain(publicProfiles(project.id, userIds), profiles => ({
-      entries,
-      totalCount,
-      profiles,
-      isShared,
-    }));
-  });
+      ? await readRanking(store, location, { limit, include, hidden })
+      : await readAround(store, location, { userId: around, limit, hidden });
+  if (ranking === null) throw noEntry();
+  const userIds = ranking.entries.map(({ userId }) => userId);
+  const profiles = await publicProfiles(project.id, userIds);
+  return { ...ranking, ...profiles, hidden, isShared: around === undefined };
 }
 
-/** Reads the entries that a query selects, and renders the answer. */
-function readListText(
+/** Answers the entries that a query selects. */
+async function readList(
   context: LeaderboardContext,
   board: ResolvedBoard,
   query: Pick<ListQuery, "limit" | "include" | "around">,
-): Promise<ListText> {
-  return readListing(context, board, query).then(listing =>
-    listText(board, entriesText(listing), listing.totalCount),
-  );
+): Promise<ListReply> {
+  return listReply(board, await readListing(context, board, query));
 }
 
+function listReply(board: ResolvedBoard, listing: Listing): ListReply {
+  const headers = board.declaration.visibility === "public" ? sharedList : unshared;
+  return jsonText(listText(board, entriesText(listing), listing.totalCount), headers);
+}
+
+/** An answer, and what it was made of. */
+interface FinishedList {
+  readonly reply: ListReply;
+  readonly board: ResolvedBoard;
+  readonly hidden: ReadonlySet<string>;
+  readonly until: number;
+  /** Number of the last change of the board before it was read. */
+  readonly change: number;
+}
+
+/** Most lists that are kept. */
+const finishedMax = 512;
+
 /**
- * Creates the reader of leaders, which renders the answer. Requests that come while a list is read share the next read, which
- * begins after all of them: a client that has written a score sees it in its next list.
+ * Creates the reader of leaders. Where the store knows that a board is unchanged, its list is answered again as it is. Requests that
+ * come while a list is read share the next read, which begins after all of them: a client that has written a score sees it in its
+ * next list.
  */
 function createLeaderReader(
   context: LeaderboardContext,
-): (board: ResolvedBoard, limit: number) => Promise<ListText> {
-  /** Lists that are read by a request of their own, without the batcher: in memory none waits for another. */
-  const reading = new Set<string>();
-  const read = (board: ResolvedBoard, limit: number): Promise<ListText> =>
-    readListText(context, board, { limit, include: [] });
-  const shared = new Batcher<{ readonly board: ResolvedBoard; readonly limit: number }, ListText>({
-    async run(_, requests) {
+): (board: ResolvedBoard, limit: number) => ListReply | Promise<ListReply> {
+  const { store, hiddenUsers, clock } = context;
+  const finished = new Cache<FinishedList>({ entriesMax: finishedMax });
+
+  function lastChange({ location: { shards } }: ResolvedBoard): number | undefined {
+    return shards.length === 1 ? store.lastChange?.(shards[0]) : undefined;
+  }
+
+  function isCurrent({ board, hidden, until, change }: FinishedList): boolean {
+    const isUnchanged = change === lastChange(board) && hidden === hiddenUsers.of(board.project.id);
+    return isUnchanged && clock() < until;
+  }
+
+  const reading = new Batcher<{ readonly board: ResolvedBoard; readonly limit: number }, ListReply>({
+    async run(key, requests) {
       // The newest request has the newest settings.
       const last = requests.at(-1);
-      const text = last === undefined ? null : await read(last.board, last.limit);
-      return requests.flatMap(() => text ?? []);
+      if (last === undefined) return [];
+      const { board, limit } = last;
+      const change = lastChange(board);
+      const listing = await readListing(context, board, { limit, include: [] });
+      const reply = listReply(board, listing);
+      const { hidden, until } = listing;
+      if (change !== undefined) finished.set(key, { reply, board, hidden, until, change });
+      return requests.map(() => reply);
     },
   });
+
   return (board, limit) => {
     const key = `${limit} ${board.location.shards[0]}`;
-    if (reading.has(key)) return shared.add(key, { board, limit });
-    const text = read(board, limit);
-    reading.add(key);
-    const end = (): void => void reading.delete(key);
-    text.then(end, end);
-    return text;
+    const known = finished.get(key);
+    if (known?.board === board && isCurrent(known)) return known.reply;
+    return reading.add(key, { board, limit });
   };
 }
 
@@ -296,7 +322,10 @@ function listText(board: ResolvedBoard, entries: string, totalCount: number): Li
     totalCount,
     meta: metaText(board),
   };
-  return `{"data":${texts.data},"totalCount":${texts.totalCount},"meta":${texts.meta}}` as ListText;
+  // Joined, because the pieces of a concatenation would be put together each time that the text is sent.
+  return ['{"data":', texts.data, ',"totalCount":', texts.totalCount, ',"meta":', texts.meta, "}"].join(
+    "",
+  ) as ListText;
 }
 
 const metaText = memoize((board: ResolvedBoard): string => JSON.stringify(metaOf(board)));
@@ -317,7 +346,12 @@ export async function readOne(
   board: ResolvedBoard,
   userId: string,
 ): Promise<Immutable<v.InferOutput<typeof OneSchema>>> {
-  const [found, [profile = { username: "" }]] = await Promise.all([
+  const [
+    found,
+    {
+      profiles: [profile = { username: "" }],
+    },
+  ] = await Promise.all([
     readUserEntry(store, board.location, userId),
     publicProfiles(board.project.id, [userId]),
   ]);
