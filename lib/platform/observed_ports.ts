@@ -60,6 +60,7 @@ function observedStore(store: Store, observe: Observe): Store {
     traits: store.traits,
     read: (partition, queries) => observe(storeRead, () => store.read(partition, queries)),
     commit: (partition, batch) => observe(storeCommit, () => store.commit(partition, batch)),
+    lastChange: partition => store.lastChange?.(partition),
     ping: () => store.ping(),
     now: store.now,
     warnings: async () => (await store.warnings?.()) ?? [],
