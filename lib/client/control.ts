@@ -17,6 +17,8 @@ export interface ControlOperations extends Operations<Routes> {}
 export type { IncludedResource } from "../authoring/control/mod.ts";
 /** A process of the platform. */
 export interface Process extends DocumentOf<ControlOperations["readProcess"]> {}
+/** Where authors are in a project, and what they changed. */
+export interface LiveAuthoring extends DocumentOf<ControlOperations["getLiveAuthoring"]> {}
 /** What people did in an event, and when. */
 export interface EventAnalytics extends DocumentOf<ControlOperations["readEventAnalytics"]> {}
 /** Numbers of dead letters by organisation. */
@@ -113,6 +115,9 @@ export const control: Area<ControlOperations> = {
     readAssetFile: "GET /assets/:spaceId/:sha256/:name w",
     makeOperations: "POST /api/v2/operations ai",
     cloneEvent: "POST /api/v2/events/:eventId/clone ai",
+    getLiveAuthoring: "GET /api/v2/projects/:projectId/live a",
+    watchAuthoring: "GET /api/v2/projects/:projectId/live aem",
+    setPresence: "PUT /api/v2/projects/:projectId/live a",
     readEventAnalytics: "GET /api/v2/events/:eventId/analytics a",
     getLoyaltyConfiguration: "GET /api/v2/spaces/:spaceId/loyalty ka",
     putLoyaltyConfiguration: "PUT /api/v2/spaces/:spaceId/loyalty ka",

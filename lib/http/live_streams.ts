@@ -31,6 +31,8 @@ const endings: readonly ErrorCode[] = [
   "validation_failed",
   "missing_api_key",
   "invalid_api_key",
+  "invalid_token",
+  "token_expired",
 ];
 
 export interface LiveRequest {

@@ -147,7 +147,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     publicUrl,
     sources,
     studio: options.studio?.(publicUrl) ?? null,
-    ...createAuthoring(options, { directory, login: identity, actions, loyalty, elements }),
+    ...createAuthoring(options, { directory, login: identity, actions, loyalty, leaderboards, elements }),
     quotas,
   };
 }
@@ -199,8 +199,9 @@ function createAuthoring(
     login,
     actions,
     loyalty,
+    leaderboards,
     elements,
-  }: Pick<Services, "directory" | "actions" | "loyalty"> & {
+  }: Pick<Services, "directory" | "actions" | "loyalty" | "leaderboards"> & {
     readonly login: LoginServices;
     readonly elements: VotedElements;
   },
@@ -223,6 +224,7 @@ function createAuthoring(
     blobs,
     logger,
     settingsFaults,
+    live: leaderboards.live,
     holder: uuid(random),
     async beforeShowChange(ids) {
       const [forget, look] = await Promise.all([elements.beforeChange(ids), loyalty.reveals.expect(ids)]);

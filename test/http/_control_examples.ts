@@ -138,6 +138,17 @@ export async function controlExamples(
       [{ params: { eventTemplateId }, body: resource("event_templates", { duration: 60 }) }],
     ],
     ["removeEventTemplate", [{ params: { eventTemplateId } }]],
+    ["getLiveAuthoring", [{}]],
+    [
+      "setPresence",
+      [
+        {
+          body: {
+            data: { type: "presences", id: ids.event, attributes: { place: "events/run", field: "name" } },
+          },
+        },
+      ],
+    ],
     ["readEventAnalytics", [{ params: { eventId }, query: { step: "300" } }]],
     ["cloneEvent", [{ params: { eventId }, body: resource("events", { name: "Return leg" }) }]],
     ["readEvent", [{ params: { eventId }, query: { include: "project.space" } }]],

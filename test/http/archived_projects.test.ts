@@ -17,7 +17,7 @@ const served: readonly RegExp[] = [
   /^(replayDeadActions|searchAudienceUsers|importAudienceUsers|exportAudienceUsers)$/,
   // Organisations, spaces and people.
   /(Organisation|Space|Asset|Tag|ScopeRole|Workflow|AccessToken|Session|ApiKey|LoyaltyConfiguration)(Tags|Annotations)?$/,
-  /^(createProject|createApp|removeApp|validateSpecUrl|enableLoyaltyWebhook|replayDeadWebhookLetters)$/,
+  /^(createProject|createApp|removeApp|validateSpecUrl|setPresence|enableLoyaltyWebhook|replayDeadWebhookLetters)$/,
 ];
 
 function archives(open: OpenStore): void {

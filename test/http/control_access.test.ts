@@ -151,12 +151,13 @@ describeOnStores("access to the control API", open => {
       { relationships: { project: to("projects", ids.project) } },
     );
     const { id } = (await pat("/events", { body })).json.data;
-    await pat(`/events/${id}`, patch("events", id, { action: "start" }));
+    const started = await pat(`/events/${id}`, patch("events", id, { action: "start" }));
+    const etag = started.headers.get("etag");
     assert.equal((await pat(`${project}/audit`)).status, 403);
     const first = await operator(`${project}/audit?page[count]=1`);
     assert.equal(first.status, 200, first.text);
     const [entry] = first.json.data;
-    assert.deepEqual(entry.attributes.changes, [{ op: "update", type: "events", id, action: "start" }]);
+    assert.deepEqual(entry.attributes.changes, [{ op: "update", type: "events", id, etag, action: "start" }]);
     const { pathname, search } = new URL(first.json.links.next);
     const second = await operator(`${pathname.slice("/api/v2".length)}${search}`);
     assert.equal(second.json.data[0].attributes.changes[0].op, "add");

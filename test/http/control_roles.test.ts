@@ -29,11 +29,13 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
   validateSpecUrl: "anybody",
   // Each operation of a batch needs the role of its resource.
   makeOperations: "anybody",
+  getLiveAuthoring: "viewer",
+  setPresence: "viewer",
   readProcess: "operator",
   listDeadLetterCounts: "operator",
 };
 /** Routes without the parameter `dry_run`. */
-const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset", "dispatchWorkflow"]);
+const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset", "dispatchWorkflow", "setPresence"]);
 
 /** Where the examples of a type are, if not in the home that its table names. */
 const otherPlaces: Readonly<Record<string, string>> = {

@@ -28,14 +28,14 @@ import { homeNamed, homePartition } from "./kind.ts";
 import type { ControlServices } from "./services.ts";
 import type { Transaction } from "./transaction.ts";
 
-const auditKey = "audit";
+export const auditKey = "audit";
 /** Entries of a home that are kept. */
 const entriesMax = 10_000;
 /** Most changes of one entry that are listed. */
 const changesMax = 100;
 
 /** An entry as stored. */
-interface AuditRecord {
+export interface AuditRecord {
   /** Unix seconds. */
   readonly at: number;
   readonly userId: string | null;
@@ -48,6 +48,8 @@ interface AuditChange {
   readonly op: "add" | "update" | "remove";
   readonly type: ResourceType;
   readonly id: string;
+  /** The tag of the record after the change. */
+  readonly etag?: string | undefined;
   readonly attributes?: readonly string[] | undefined;
   /** The action that was asked for. */
   readonly action?: string | undefined;
@@ -59,6 +61,7 @@ interface Recorded {
   readonly kind: Kind;
   readonly id: string;
   readonly input: Pick<Input, "attributes" | "action">;
+  readonly etag?: string | undefined;
 }
 
 /** Notes what the operations of a request change, if they change anything. */
@@ -69,12 +72,13 @@ export function recordChanges(
   { now }: Circumstances,
 ): null {
   if (tx.isUnchanged) return null;
-  const changes = operations.slice(0, changesMax).map(({ op, kind, id, input }): AuditChange => {
+  const changes = operations.slice(0, changesMax).map(({ op, kind, id, input, etag }): AuditChange => {
     const attributes = Object.keys(input.attributes);
     return {
       op,
       type: kind.resource.type,
       id,
+      etag,
       attributes: attributes.length === 0 ? undefined : attributes,
       action: input.action ?? undefined,
     };

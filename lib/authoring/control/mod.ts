@@ -35,6 +35,7 @@ import { scopeRoleKind } from "./kinds/people.ts";
 import { settingsTask } from "./kinds/settings.ts";
 import { templateKind } from "./kinds/templates.ts";
 import { organisationKind, projectKind, spaceKind } from "./kinds/tenants.ts";
+import { liveRoutes } from "./live_routes.ts";
 import { operationsRoute } from "./operations.ts";
 import { processRoutes } from "./processes.ts";
 import { Reader } from "./read.ts";
@@ -51,7 +52,7 @@ export type { IncludedResource, Shown, ShownDocument, ShownList, Type } from "./
 
 /** Options of {@linkcode createControl}, which a platform gives. */
 export interface ControlOptions
-  extends Pick<ControlServices, "outbound" | "settingsFaults" | "beforeShowChange">,
+  extends Pick<ControlServices, "live" | "outbound" | "settingsFaults" | "beforeShowChange">,
     Pick<AssetFilesOptions, "blobs" | "sha256"> {
   readonly store: Store;
   readonly authors: Authors;
@@ -163,6 +164,7 @@ function controlRoutes(context: ControlRoutesContext) {
     dispatchRoute(context),
     cloneRoute(context.events, context),
     analyticsRoute(context),
+    ...liveRoutes(context),
   ];
 }
 

@@ -5,6 +5,7 @@ import type { FieldError } from "../../base/errors/mod.ts";
 import type { Outbound } from "../../base/outbound/outbound.ts";
 import type { Directory } from "../../fans/directory/mod.ts";
 import type { HomeKind, Places } from "../../fans/directory/records.ts";
+import type { LiveStreams } from "../../http/live_streams.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { ResourceType } from "../table/mod.ts";
 import type { Authors } from "./access/authors.ts";
@@ -23,6 +24,7 @@ export interface ControlServices {
   readonly apps: Apps;
   readonly cursors: Cursors;
   readonly work: ControlWork;
+  readonly live: LiveStreams;
   /** Unix ms. */
   readonly clock: () => number;
   /** Address of the platform, without a slash at its end. */

@@ -115,7 +115,7 @@ export class Writer {
       if (!request.isDry) after.push(await this.#services.beforeShowChange(changedShowIds(prepared)));
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
-      const made = new Map<Prepared, Prepared>();
+      const made = new Map<Prepared, Prepared & { readonly etag: string | undefined }>();
       return await runTransaction(store, homePartition(home), {
         keys: [
           ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
@@ -125,8 +125,11 @@ export class Writer {
           ...operations.map(
             operation => (tx: Transaction) =>
               located(operation, () => {
-                made.set(operation, apply(operation, tx, { ...circumstances, settingsFaults, base }));
-                return show(operation.kind, operation.id, tx, circumstances, request.shown)?.object ?? null;
+                const applied = apply(operation, tx, { ...circumstances, settingsFaults, base });
+                const { kind, id } = operation;
+                const object = show(kind, id, tx, circumstances, request.shown)?.object ?? null;
+                made.set(operation, { ...applied, etag: object?.meta?.etag as string | undefined });
+                return object;
               }),
           ),
           tx => recordChanges(tx, [...made.values()], request, circumstances),
