@@ -115,12 +115,13 @@ class MemoryStore implements Store, PartitionLister {
     this.#requireOpen();
     // From here to the journal nothing awaits: this is what makes a commit atomic.
     const now = this.#clock();
-    const fault = this.#faultyCheck(partition, batch, now);
+    const space = this.#state.find(partition);
+    const fault = faultyCheck(space, batch, now);
     if (fault !== undefined) return this.#refusal(partition, "check", fault);
     const number = this.#state.counter + 1;
     const version = number.toString(36);
     const isKept = this.#journal !== undefined;
-    const change = new CommitChange({ state: this.#state, partition, version, isKept });
+    const change = new CommitChange({ state: this.#state, partition, space, version, isKept });
     const guarded = change.apply(batch.writes);
     if (guarded !== undefined) return this.#refusal(partition, "guard", guarded);
     this.#state.counter = number;
@@ -182,20 +183,6 @@ class MemoryStore implements Store, PartitionLister {
     if (this.#closed) throw new AppError("storage_unavailable", "Cannot use the store: it is closed");
   }
 
-  #faultyCheck(partition: Partition, { checks }: Batch, now: number): string | undefined {
-    if (checks === undefined) return undefined;
-    const space = this.#state.find(partition);
-    for (const check of checks) {
-      const { key } = check;
-      const holds =
-        "absent" in check
-          ? space?.get("tally", key)?.has(check.absent) !== true
-          : (liveRecord(space, key, now)?.version ?? null) === check.version;
-      if (!holds) return key;
-    }
-    return undefined;
-  }
-
   async #refusal(partition: Partition, because: "check" | "guard", key: string): Promise<Commit> {
     // The refusal may be due to a commit that is not settled yet.
     await this.#settlements.get(partition);
@@ -231,6 +218,22 @@ class MemoryStore implements Store, PartitionLister {
   }
 }
 
+function faultyCheck(
+  space: PartitionState | undefined,
+  { checks = [] }: Batch,
+  now: number,
+): string | undefined {
+  for (const check of checks) {
+    const { key } = check;
+    const holds =
+      "absent" in check
+        ? space?.get("tally", key)?.has(check.absent) !== true
+        : (liveRecord(space, key, now)?.version ?? null) === check.version;
+    if (!holds) return key;
+  }
+  return undefined;
+}
+
 function randomSeed(): number {
   return crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
 }
@@ -243,6 +246,8 @@ const refused: unique symbol = Symbol("refused");
 interface CommitChangeOptions {
   readonly state: State;
   readonly partition: string;
+  /** The partition where it has been found. @default it is looked up, or made */
+  readonly space?: PartitionState | undefined;
   readonly version: string;
   /** True if there is a journal, which needs the effects and may lose the commit after it was applied. */
   readonly isKept: boolean;
@@ -262,10 +267,10 @@ export class CommitChange {
   /** True if the current write may have to be undone. */
   #isUndoable: boolean;
 
-  constructor({ state, partition, version, isKept }: CommitChangeOptions) {
+  constructor({ state, partition, space, version, isKept }: CommitChangeOptions) {
     this.#state = state;
     this.#partition = partition;
-    this.#space = state.open(partition);
+    this.#space = space ?? state.open(partition);
     this.version = version;
     this.#isKept = isKept;
     this.#isUndoable = isKept;
@@ -294,7 +299,7 @@ export class CommitChange {
       this.undo();
       throw error;
     }
-    this.#state.prune(this.#partition);
+    if (this.#space.empty) this.#state.prune(this.#partition);
     return undefined;
   }
 

@@ -31,6 +31,9 @@ import {
   recordHits,
 } from "./record_cache.ts";
 
+/** Awaited where work goes on in the same turn of the event loop. Awaiting `null` would make another promise each time. */
+const sameTurn: Promise<void> = Promise.resolve();
+
 const queuesOf = new WeakMap<Store, PartitionQueues>();
 
 /**
@@ -115,7 +118,7 @@ class PartitionQueue {
   /** Runs the rounds. A decision alone stays in this asynchronous function: each further one would cost as much again. */
   async #drain(): Promise<void> {
     // Decisions of the same turn of the event loop share the first round.
-    await null;
+    await sameTurn;
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       const plan = this.#waiting.length === 1 && first.suspected === null ? null : new ReadPlan();
       const round = plan === null ? [first] : this.#pick(plan);
@@ -134,7 +137,7 @@ class PartitionQueue {
             this.#answerAlone(first, decided, commit);
           }
           // A caller that decides again at once still finds this queue, which knows that it has decided from the cache.
-          await null;
+          await sameTurn;
         }
       } catch (error) {
         failRound(round, error);

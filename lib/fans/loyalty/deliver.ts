@@ -43,14 +43,14 @@ export interface DeliveredTo {
   readonly cachedUser: CachedUser;
 }
 
-/** Starts what follows from committed commands in their order. Resolves when new coupons have their codes. */
-export async function deliver(
+/** Starts what follows from committed commands in their order. Returns a promise for the codes of new coupons; null: there are none. */
+export function deliver(
   services: DeliveryServices,
   of: DeliveredTo,
   committed: readonly Committed[],
-): Promise<void> {
+): Promise<void> | null {
   const last = committed.at(-1);
-  if (last === undefined) return;
+  if (last === undefined) return null;
   let hasNewCoupon = false;
   for (const { result, diagnostics } of committed) {
     if (diagnostics.length > 0) logDiagnostics(services, of, diagnostics);
@@ -65,7 +65,7 @@ export async function deliver(
   deliverState(services, of.cachedUser, last);
   if (last.state.voterOf.length > 0) void services.voters.list(of.cachedUser, last.state.voterOf);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
-  if (hasNewCoupon) await assignCodes(services, of.user, last);
+  return hasNewCoupon ? assignCodes(services, of.user, last) : null;
 }
 
 /**

@@ -56,7 +56,7 @@ export async function runCommand(
   user: SpaceUser,
   makeCommand: MakeCommand,
 ): Promise<Committed> {
-  // A fresh configuration comes without a promise: waiting for one would cost more than the look-up.
+  // What is cached comes without a promise, here and below: waiting for one would cost more than the look-up.
   const loading = services.configOf(user.spaceId);
   const config = loading instanceof Promise ? await loading : loading;
 
@@ -70,7 +70,8 @@ export async function runCommand(
       : await commitWithinLimits(services, run);
 
   // Boards and webhooks follow in the background; codes of coupons and gifts precede the answer.
-  await deliver(services, run, [committed]);
+  const codes = deliver(services, run, [committed]);
+  if (codes !== null) await codes;
   if (committed.state.gifts.length > 0 && command.isFromSweep !== true) {
     await sendGifts(services, user, committed.state);
   }
@@ -87,7 +88,8 @@ async function commitCommand(services: CommandServices, run: Run, uses: LimitUse
   let projectId = user.projectId ?? cachedUser.projectId;
   let foundProject: string | null = null;
   for (let instants = 0; ; ) {
-    const targets = await boards.targets(projectId, query);
+    const found = boards.targets(projectId, query);
+    const targets = found instanceof Promise ? await found : found;
     const readsAccount = needsProject(user, cachedUser, now);
     const context: CommandContext = {
       config,

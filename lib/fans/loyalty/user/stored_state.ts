@@ -451,8 +451,17 @@ export function onceMarkKeys({ onceMarks: { generation } }: Pick<UserState, "onc
   return [generation - 1, generation].flatMap(one => [onceMarkKey("action", one), onceMarkKey("grant", one)]);
 }
 
+/** Kept, as a text that is made anew is hashed anew at each look-up. */
+const onceMarkKeysKept = { action: new Map<number, string>(), grant: new Map<number, string>() };
+const onceMarkKeysMax = 64;
+
 function onceMarkKey(of: OnceId["of"], generation: number): string {
-  return `${keyPrefixes[of]}:${generation}`;
+  const kept = onceMarkKeysKept[of];
+  const found = kept.get(generation);
+  if (found !== undefined) return found;
+  const key = `${keyPrefixes[of]}:${generation}`;
+  if (kept.size < onceMarkKeysMax) kept.set(generation, key);
+  return key;
 }
 
 function onceGenerationOf(now: number): number {
