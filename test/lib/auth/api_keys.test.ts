@@ -150,7 +150,37 @@ describe("verification", () => {
     const { key, secret } = await apiKeys.create(wanted);
     await apiKeys.verify(key, secret);
     await assertInvalid(apiKeys, key, newApiSecret(createTestRandom(5)));
+    await assertInvalid(apiKeys, key, secret.slice(0, -1));
+    await assertInvalid(apiKeys, key, `${secret.slice(0, -1)}${secret.endsWith("a") ? "b" : "a"}`);
     await apiKeys.verify(key, secret);
+  });
+  it("of a hot key is hashed once, and ends with the grace after a rotation", async () => {
+    const fixture = createFixture();
+    const realHash = pepperedHash(new Uint8Array(32));
+    let hashes = 0;
+    const apiKeys = createApiKeys({
+      ...fixture,
+      hash: (keyId, secret) => {
+        hashes++;
+        return realHash(keyId, secret);
+      },
+    });
+    const { key, secret, organisationId } = await apiKeys.create(wanted);
+    const other = await apiKeys.create(wanted);
+    await apiKeys.verify(key, secret);
+    await apiKeys.verify(other.key, other.secret);
+    const before = hashes;
+    for (let count = 0; count < 3; count++) await apiKeys.verify(key, secret);
+    await apiKeys.isAlive({ organisationId, keyId: key });
+    await apiKeys.verify(key, secret);
+    assert.equal(hashes, before);
+    await assertInvalid(apiKeys, other.key, secret);
+    await apiKeys.rotate({ organisationId, keyId: key }, { graceMs: 1_000 });
+    await apiKeys.verify(key, secret);
+    fixture.time.advance(999);
+    await apiKeys.verify(key, secret);
+    fixture.time.advance(1);
+    await assertInvalid(apiKeys, key, secret);
   });
   it("keeps no more keys in memory than the bound", async () => {
     const { apiKeys, fixture } = createSubject();
