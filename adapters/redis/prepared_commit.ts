@@ -10,7 +10,15 @@ import {
 } from "../../lib/storage/contract.ts";
 import type { CommitShape } from "./commit_script.ts";
 import { keyOf } from "./keys.ts";
-import { encodeCheck, encodeRecord, encodeStamp, msUntilCleared } from "./stored.ts";
+import {
+  encodeCheck,
+  encodeEntry,
+  encodeHead,
+  encodeRecord,
+  encodeStamp,
+  entryIdOf,
+  msUntilCleared,
+} from "./stored.ts";
 
 /** Most checks, and most writes, of a batch that gets a script made to measure. */
 export const preparedWritesMax = 16;
@@ -62,7 +70,7 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
     const isField = "absent" in check;
     keys.push(keyOf(root, isField ? "t" : "r", check.key));
     if (!isField) {
-      if (check.version !== null) args.push(encodeCheck(check.version));
+      if (check.version !== null) args.push(encodeHead(check.version));
     } else if (!isSameField(check, before)) {
       args.push(check.absent);
     }
@@ -70,10 +78,7 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
   }
   const mark = markOf(batch);
   for (const [index, write] of writes.entries()) {
-    if (write === mark) {
-      args.push(String(mark.by));
-      continue;
-    }
+    if (write === mark) continue;
     switch (write.type) {
       case "put":
         if (!isChecked(write, batch)) keys.push(keyOf(root, "r", write.key));
@@ -89,7 +94,7 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
         break;
       case "append":
         keys.push(keyOf(root, "l", write.key));
-        args.push(write.value, String(write.at), String(write.maxLength));
+        args.push(encodeEntry(write), String(write.maxLength));
         break;
       case "score":
         keys.push(keyOf(root, "b", write.key), keyOf(root, "m", write.key));
@@ -120,18 +125,16 @@ function isChecked(write: Write, { checks }: Batch): boolean {
   return write.type === "put" && write.expireAt === undefined && write.key === first.key;
 }
 
-/** Returns the only write that can be refused, where it adds to the field that the last check finds absent, without bounds. */
+/** Returns the first addition, where it adds 1 to the field that the last check finds absent, and nothing else changes the tally. */
 function markOf({ checks, writes }: Batch): Add | undefined {
   const last = checks?.at(-1);
   if (last === undefined || !("absent" in last)) return undefined;
-  let mark: Add | undefined;
-  for (const write of writes) {
-    if (write.type !== "add") continue;
-    if (mark !== undefined || write.min !== undefined || write.max !== undefined) return undefined;
-    if (write.field !== last.absent || write.key !== last.key) return undefined;
-    mark = write;
+  const first = writes.find(({ type }) => type === "add");
+  if (first?.type !== "add" || first.by !== 1 || first.min !== undefined || first.max !== undefined) {
+    return undefined;
   }
-  return mark;
+  if (first.field !== last.absent || first.key !== last.key) return undefined;
+  return writes.some(write => write !== first && isOfTally(write, last.key)) ? undefined : first;
 }
 
 function checkSign(check: Check): string {
@@ -181,12 +184,11 @@ function nextAddSign({ key, field, min, max }: Add, before: readonly Write[]): s
 /** Returns true if a write before the one at `end` changes its tally, so that its guard must see the change. */
 function isTallyTouched(writes: readonly Write[], end: number): boolean {
   const key = writes[end]?.key;
-  for (let index = 0; index < end; index++) {
-    const write = writes[index];
-    if (write?.key !== key) continue;
-    if (write?.type === "add" || (write?.type === "delete" && write.shape === "tally")) return true;
-  }
-  return false;
+  return writes.some((write, index) => index < end && isOfTally(write, key));
+}
+
+function isOfTally(write: Write, key: string | undefined): boolean {
+  return write.key === key && (write.type === "add" || (write.type === "delete" && write.shape === "tally"));
 }
 
 const scoreOps = { set: "=", min: "<", max: ">", add: "+" } as const;
@@ -263,7 +265,7 @@ export class CommitPlan {
         return;
       case "append":
         keys.push(keyOf(root, "l", write.key));
-        args.push("l", write.value, String(write.at), String(write.maxLength));
+        args.push("l", encodeEntry(write), String(write.maxLength));
     }
   }
 
@@ -292,7 +294,7 @@ export class CommitPlan {
  */
 export function decodeCommit({ checks = [], writes }: Batch, version: string, reply: unknown): Commit {
   if (typeof reply === "number") {
-    if (reply === 0) return { ok: true, version, results: writes.map(() => null) };
+    if (reply === 0) return { ok: true, version, results: writes.map(knownResult) };
     if (reply > 0) return { ok: false, because: "check", key: checks[reply - 1]?.key ?? "" };
     if (reply > sizeRefusal) return { ok: false, because: "guard", key: writes[-reply - 1]?.key ?? "" };
     throw new RangeError(
@@ -301,11 +303,17 @@ export function decodeCommit({ checks = [], writes }: Batch, version: string, re
   }
   const answers = reply as readonly string[];
   let next = 0;
-  const results = writes.map(({ type }) => {
-    if (type === "append") return answers[next++] ?? null;
-    return type === "add" || type === "score" ? Number(answers[next++]) : null;
+  const results = writes.map(write => {
+    if (write.type === "append") return answers[next++] || knownResult(write);
+    return write.type === "add" || write.type === "score" ? Number(answers[next++]) : null;
   });
   return { ok: true, version, results };
+}
+
+/** Returns the result of a write where the script leaves it to the client. */
+function knownResult(write: Write): number | string | null {
+  if (write.type === "append") return entryIdOf(write);
+  return write.type === "add" ? write.by : null;
 }
 
 function bound(value: number | undefined): string {

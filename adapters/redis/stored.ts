@@ -1,10 +1,10 @@
 /** Layout of values in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
-import type { Stored } from "../../lib/storage/contract.ts";
+import type { Append, Stored } from "../../lib/storage/contract.ts";
 import { expirySlackMs } from "./keys.ts";
 
 const versionLength = 16;
 const headLength = 32;
-const noExpiry = "0000000000000000";
+export const noExpiry = "0000000000000000";
 const noAsOf = "                ";
 const tieLength = 13;
 const counterLength = 7;
@@ -32,6 +32,21 @@ export function decodeRecord(stored: unknown, now: number): Stored | null {
 export function encodeCheck(version: string | null): string {
   if (version === null) return "";
   return version.length === versionLength ? version : "-";
+}
+
+/** Returns the head of a record that does not expire: what a check mostly finds. */
+export function encodeHead(version: string): string {
+  return version.length === versionLength ? version + noExpiry : "-";
+}
+
+/** Returns an entry as an element of a LIST: its id, a space, its value. */
+export function encodeEntry(write: Append): string {
+  return `${entryIdOf(write)} ${write.value}`;
+}
+
+/** Returns the id of an entry that is later than the one before it. */
+export function entryIdOf({ at }: Append): string {
+  return `${at}-1`;
 }
 
 /** Returns the tie (13 digits) and version (16 digits or spaces) of a score; empty if it has neither. */

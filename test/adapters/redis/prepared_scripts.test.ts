@@ -54,7 +54,11 @@ describe("the shape of a batch", () => {
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, max: 1 }] }, 10), "ncf|x");
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, key: "u" }] }, 10), "ncf|a");
     assert.equal(commitShape({ ...batch, writes: [mark, add] }, 10), "ncf|aA");
-    assert.equal(commitShape({ ...batch, writes: [mark, { ...add, key: "u" }] }, 10), "ncf|aa");
+    assert.equal(commitShape({ ...batch, writes: [{ ...mark, by: 2 }] }, 10), "ncf|a");
+    assert.equal(commitShape({ ...batch, writes: [mark, { ...add, key: "u" }] }, 10), "ncf|Ma");
+    assert.equal(commitShape({ ...batch, writes: [{ ...add, key: "u" }, mark] }, 10), "ncf|aa");
+    const emptied = { type: "delete", shape: "tally", key: "t" } as const;
+    assert.equal(commitShape({ ...batch, writes: [emptied, mark] }, 10), undefined);
     assert.doesNotMatch(writeCommitScript(shape), /secret/);
   });
 
@@ -68,7 +72,7 @@ describe("the shape of a batch", () => {
     assert.equal(commitShape(batch, 10), "cfg|qM");
     assert.deepEqual(commitArguments(batch, { root: "", now: 10, version: "2" }), [
       ["rr", "tt", "tu"],
-      ["10", "-", "f", `2${"0".repeat(16)}secret ]] value`, "1"],
+      ["10", "-", "f", `2${"0".repeat(16)}secret ]] value`],
     ]);
     assert.equal(commitShape({ checks, writes: [{ ...put, expireAt: 20 }] }, 10), "cfg|P");
     assert.equal(commitShape({ checks: checks.slice(1), writes: [put] }, 10), "fg|p");
@@ -169,9 +173,9 @@ describe("scripts made to measure", () => {
     const counted = await calls(server, async () => {
       second = await store.commit("p", batch);
     });
-    const { evalsha, eval: taken, getrange, hget, hlen, set, hincrby, lindex, rpush } = counted;
+    const { evalsha, eval: taken, getrange, hmget, hlen, set, hset, lindex, rpush } = counted;
     assert.deepEqual([evalsha, taken], [1, 1]);
-    assert.deepEqual([getrange, hget, hlen, set, hincrby, lindex, rpush], [1, 1, undefined, 1, 1, 1, 1]);
+    assert.deepEqual([getrange, hmget, hlen, set, hset, lindex, rpush], [1, 1, undefined, 1, 1, 1, 1]);
     assert.deepEqual((second as { results: unknown }).results, [null, 2, "1-2"]);
     assert.deepEqual(await store.commit("p", batch), { ok: false, because: "check", key: "r" });
   });
@@ -218,6 +222,37 @@ describe("scripts made to measure", () => {
         ["a", 1],
         ["b", 1],
       ]),
+    );
+  });
+
+  it("leave no mark where a bound refuses the batch", { skip: redisAvailable() }, async () => {
+    const server = await sharedRedis();
+    await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, { uses: 1 });
+    const vote = (field: string): Batch => ({
+      checks: [{ key: "t", absent: field }],
+      writes: [
+        { ...add, field },
+        { ...add, key: "votes", max: 1 },
+        { ...add, key: "votes", field: "g" },
+      ],
+    });
+    const first = await store.commit("p", vote("a"));
+    assert.deepEqual(first.ok && first.results, [1, 1, 1]);
+    assert.deepEqual(await store.commit("p", vote("a")), { ok: false, because: "check", key: "t" });
+    assert.deepEqual(await store.commit("p", vote("b")), { ok: false, because: "guard", key: "votes" });
+    const [marks, votes] = await store.read("p", [
+      { type: "tally", key: "t" },
+      { type: "tally", key: "votes" },
+    ]);
+    assert.deepEqual(
+      [[...marks], [...votes]],
+      [
+        [["a", 1]],
+        [
+          ["f", 1],
+          ["g", 1],
+        ],
+      ],
     );
   });
 });
