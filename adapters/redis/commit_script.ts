@@ -288,8 +288,8 @@ export const commitScript = scriptOf(`
 --           = < > + <member> <score> <stamp or ''>  set, min, max, add the scores of n different members of a board;
 --                                                   stamp = tie, asOf
 --         u <member>                                unscore
---         l <entry> <maxLength>                     append to a log; entry = id (time, a sequence of 1), a space, value
--- Returns: an array with the result of each a, score and l write as a string, in order, empty for an id as it was given;
+--         l <entry> <maxLength>                     append to a log; entry = time, '-1 ', value
+-- Returns: an array with the result of each a, score and l write as a string, in order; empty for an id as given;
 --          or n > 0: check n does not hold; -m: the guard of write m refuses it;
 --          -1000000 - m: write m would make its tally too large.
 --
