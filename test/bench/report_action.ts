@@ -151,7 +151,7 @@ function print(rows: readonly Row[]): void {
       figure(`report an action: ${way}`, `${Math.round(1e6 / us).toLocaleString("en")}/s per core second`);
   }
   if (!Number.isNaN(ratio))
-    figure("report an action on Redis to a dedicated script", ratio.toFixed(2), "0.55");
+    figure("report an action on Redis to a dedicated script", ratio.toFixed(2), "0.65");
 }
 
 function serverUsOf(samples: readonly Sample[]): number {
