@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { areaDeclarations } from "./declarations/mod.ts";
 import { slimDeclarations } from "./declarations/slim.ts";
-import { buildDocs, buildPage } from "./services/pages.ts";
+import { buildDocs, buildPage, buildShow } from "./services/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -34,12 +34,16 @@ function entrySources(): string[] {
     .map(target => target.replace("./dist/", "").replace(/\.js$/, ".ts"));
 }
 
-const studioPage: Plugin = {
-  name: "studio_page",
-  setup: ({ onLoad }) =>
+const pages: Plugin = {
+  name: "pages",
+  setup({ onLoad }) {
     onLoad({ filter: /lib\/pages\/studio\/page_files\.ts$/ }, async () => ({
       contents: `export const pageFiles = ${JSON.stringify(await buildPage())};`,
-    })),
+    }));
+    onLoad({ filter: /lib\/pages\/show\/page_files\.ts$/ }, async () => ({
+      contents: `export const pageFiles = ${JSON.stringify(await buildShow())};`,
+    }));
+  },
 };
 
 const docsGuides: Plugin = {
@@ -64,7 +68,7 @@ export async function bundle(folder: string): Promise<void> {
     target: "node20.19",
     packages: "external",
     chunkNames: "chunks/[name]-[hash]",
-    plugins: [studioPage, docsGuides],
+    plugins: [pages, docsGuides],
     logLevel: "warning",
   });
 }

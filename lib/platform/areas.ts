@@ -48,6 +48,7 @@ export const areaNames = [
   "control",
   "feeds",
   "studio",
+  "show",
   "keys",
 ] as const;
 
@@ -96,6 +97,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
         publicBoards: createPublicBoards(boards),
       }),
     },
+    show: services.show?.({ ...services, version }) ?? { name: "show", family: "problem", routes: [] },
     studio: services.studio ?? { name: "studio", family: "problem", routes: [] },
     keys: jwksArea({ ring: keyRing }),
   };

@@ -27,6 +27,7 @@ import type { Area, ClientAddress, HandlerOptions, Logger, Timer } from "../http
 import type { RateLimits } from "../http/rate_limit/policies.ts";
 import { systemTimer } from "../http/requests/body.ts";
 import type { CreateDocs } from "../pages/docs/mod.ts";
+import type { CreateShow } from "../pages/show/mod.ts";
 import type { CreateStudio } from "../pages/studio/mod.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
@@ -80,6 +81,8 @@ export interface PlatformOptions {
   readonly control?: typeof createControl | undefined;
   /** The page for producers, who need `control`: `createStudio()` of `grandstand/studio`. @default there is none */
   readonly studio?: CreateStudio | undefined;
+  /** The page for fans at `/show`: `createShow()` of `grandstand/show`. @default there is none */
+  readonly show?: CreateShow | undefined;
   /** The documentation at `/docs`: `createDocs()` of `grandstand/docs`. @default there is none */
   readonly docs?: CreateDocs | undefined;
   /** Sign-up, login and passwords. @default {} */
@@ -245,6 +248,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   rateLimits: { text: 'an object or "off"', isMet: value => value === "off" || anObject.isMet(value) },
   control: { text: 'createControl of "grandstand/control"', isMet: aFunction.isMet },
   studio: { text: 'createStudio() of "grandstand/studio"', isMet: aFunction.isMet },
+  show: { text: 'createShow() of "grandstand/show"', isMet: aFunction.isMet },
   docs: { text: 'createDocs() of "grandstand/docs"', isMet: aFunction.isMet },
   identity: anObjectOf<IdentityOptions>("passwordHash", "passwordPolicy", "limits", "remote", "onMerge"),
   exports: anObjectOf<ExportOptions>("intervalMs", "ttlMs", "usersMax", "workers", "openMax", "kernels"),

@@ -35,6 +35,7 @@ import { createSpaceTokens } from "../fans/space_tokens/mod.ts";
 import type { MetricIndexing } from "../fans/users/mod.ts";
 import type { Area, Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
+import type { CreateShow } from "../pages/show/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { settingsFaults } from "./seed.ts";
@@ -66,6 +67,8 @@ export interface Services extends ExchangeContext {
   readonly control: Control | null;
   /** Null: no page is served. */
   readonly studio: Area | null;
+  /** Null: fans have apps of their own. */
+  readonly show: CreateShow | null;
   readonly places: Places;
   readonly publicUrl: string;
   readonly sources: Sources;
@@ -81,7 +84,7 @@ interface TokenAuthority {
 }
 
 export function createServices(options: ResolvedOptions, { keyRing, issuer }: TokenAuthority): Services {
-  const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
+  const { store, secret, clock, random, timer, logger, defaultSpaceId, geo } = options;
   const directory = createDirectory({ store, clock, defaultSpaceId });
   const shared = { store, secret, clock, random, timer, logger, directory };
   const startTiming = options.metrics?.boardDelay();
@@ -144,12 +147,19 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     analytics,
     watched,
     places,
-    publicUrl,
     sources,
-    studio: options.studio?.(publicUrl) ?? null,
+    ...pagesOf(options),
     ...createAuthoring(options, { directory, login: identity, actions, loyalty, leaderboards, elements }),
     quotas,
   };
+}
+
+function pagesOf({
+  show,
+  studio,
+  publicUrl,
+}: ResolvedOptions): Pick<Services, "publicUrl" | "show" | "studio"> {
+  return { publicUrl, show: show ?? null, studio: studio?.(publicUrl) ?? null };
 }
 
 function createExports(

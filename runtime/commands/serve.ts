@@ -32,7 +32,7 @@ import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
 import { hostDefault, type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 import { type MailService, openMail, outboxArea, outboxPath } from "../services/mail.ts";
-import { openDocs, openStudio } from "../services/pages.ts";
+import { openDocs, openShow, openStudio } from "../services/pages.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
 
@@ -185,6 +185,7 @@ async function platformOptions(
     passwordKernels: nativeKernels(),
     control: createControl,
     studio: openStudio(),
+    show: openShow(),
     docs: openDocs(),
     webhooks: createWebhookSender({
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),

@@ -6,13 +6,15 @@
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { docsContent } from "../../lib/pages/docs/guides.ts";
-import { html } from "../../lib/pages/docs/html.ts";
 import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/pages/docs/mod.ts";
-import { type CreateStudio, createStudio, type PageFile } from "../../lib/pages/studio/mod.ts";
+import { html, type PageFile } from "../../lib/pages/shared/mod.ts";
+import { type CreateShow, createShow } from "../../lib/pages/show/mod.ts";
+import { pageFiles as showFiles } from "../../lib/pages/show/page_files.ts";
+import { type CreateStudio, createStudio } from "../../lib/pages/studio/mod.ts";
 import { pageFiles } from "../../lib/pages/studio/page_files.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -33,6 +35,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   workflow: "lib/workflow/README.md",
   conformance: "lib/workflow/conformance/README.md",
   dialogue: "lib/workflow/dialogue/README.md",
+  show: "lib/pages/show/README.md",
   studio: "lib/pages/studio/README.md",
   client: "lib/client/README.md",
   testing: "lib/testing/README.md",
@@ -71,7 +74,7 @@ async function buildDocsOnRequest(): Promise<DocsContent> {
 
 export async function buildDocs(): Promise<DocsContent> {
   const guides = await Promise.all(Object.entries(guideFiles).map(([name, path]) => buildGuide(name, path)));
-  return { guides, ...(await bundlePage("pages/docs/page", "search")) };
+  return { guides, ...(await bundlePage("pages/docs/page", "search.ts")) };
 }
 
 async function buildGuide(name: string, path: string): Promise<Guide> {
@@ -162,21 +165,33 @@ const icon =
 
 /** Opens the studio. In a clone the first request builds its page from source. */
 export function openStudio(): CreateStudio {
-  return pageFiles === null ? createStudio({ files: buildPageOnRequest }) : createStudio();
+  return pageFiles === null ? createStudio({ files: onRequest("studio", buildPage) }) : createStudio();
 }
 
-async function buildPageOnRequest(): Promise<readonly PageFile[]> {
-  try {
-    return await buildPage();
-  } catch (error) {
-    const message = "Cannot show the studio: its page is not built, and esbuild cannot build it from source";
-    throw new AppError("not_found", message, { cause: error });
-  }
+/** Opens the show. In a clone the first request builds its page from source. */
+export function openShow(): CreateShow {
+  return showFiles === null ? createShow({ files: onRequest("show", buildShow) }) : createShow();
+}
+
+function onRequest(name: string, build: () => Promise<readonly PageFile[]>) {
+  return async (): Promise<readonly PageFile[]> => {
+    try {
+      return await build();
+    } catch (error) {
+      const message = `Cannot show the ${name}: its page is not built, and esbuild cannot build it from source`;
+      throw new AppError("not_found", message, { cause: error });
+    }
+  };
+}
+
+/** Builds the files of the show: its script with the parts that load when they are needed, and its style. */
+export async function buildShow(): Promise<readonly PageFile[]> {
+  return await bundleFiles("pages/show/page", "main.tsx");
 }
 
 /** Builds the page: one script, one style, and the HTML that names both. */
 export async function buildPage(): Promise<readonly PageFile[]> {
-  const { script, style } = await bundlePage("pages/studio/page", "main");
+  const { script, style } = await bundlePage("pages/studio/page", "main.ts");
   const text = pageText(script.name, style.name);
   return [script, style, { name: "", mediaType: "text/html", text, digest: digestOf(text) }];
 }
@@ -199,28 +214,43 @@ function pageText(script: string, style: string): string {
 
 async function bundlePage(
   folder: string,
-  script: string,
+  entry: string,
 ): Promise<{ readonly script: PageFile; readonly style: PageFile }> {
+  const files = await bundleFiles(folder, entry);
+  const fileOf = (mediaType: string): PageFile => {
+    const file = files.find(each => each.mediaType === mediaType);
+    if (file === undefined) throw new Error(`The page of ${folder} has no ${mediaType}`);
+    return file;
+  };
+  return { script: fileOf("text/javascript"), style: fileOf("text/css") };
+}
+
+async function bundleFiles(folder: string, entry: string): Promise<readonly PageFile[]> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
     absWorkingDir: fileURLToPath(new URL(`../../lib/${folder}`, import.meta.url)),
-    entryPoints: [`${script}.ts`, "style.css"],
+    entryPoints: [entry, "style.css"],
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
     outdir: "out",
     bundle: true,
+    splitting: true,
     minify: true,
     format: "esm",
     platform: "browser",
     target: ["es2023", "chrome123", "firefox120", "safari17.5"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
     legalComments: "none",
     write: false,
     logLevel: "silent",
   });
-  const fileOf = (name: string, ending: string, mediaType: string): PageFile => {
-    const text = outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? "";
-    const digest = digestOf(text);
-    return { name: `${name}-${digest.slice(0, 12)}${ending}`, mediaType, text, digest };
-  };
-  return { script: fileOf(script, ".js", "text/javascript"), style: fileOf("style", ".css", "text/css") };
+  return outputFiles.map(({ path, text }) => ({
+    name: basename(path),
+    mediaType: path.endsWith(".css") ? "text/css" : "text/javascript",
+    text,
+    digest: digestOf(text),
+  }));
 }
 
 /** Returns a digest of a text, 32 digits. */

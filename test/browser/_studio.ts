@@ -22,8 +22,8 @@ after(async () => (await launched)?.close());
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A page of the studio, and what went wrong on it. */
-export interface StudioPage {
+/** A page, and what went wrong on it. */
+export interface OpenedPage {
   readonly page: Page;
   /** Reports of the policy, errors of scripts, and errors on the console but those of refused requests. */
   readonly faults: readonly string[];
@@ -42,7 +42,7 @@ export interface StudioWorld extends TestPlatform {
   open(
     place: string,
     options?: BrowserContextOptions & { readonly token?: string | null },
-  ): Promise<StudioPage>;
+  ): Promise<OpenedPage>;
 }
 
 /** Opens a platform with the studio. */
@@ -72,7 +72,7 @@ export async function openStudioWorld(options: Partial<PlatformOptions> = {}): P
     author: (method, path, data) =>
       world.call(`/api/v2${path}`, { method, token, headers: mediaType, ...(data && { body: { data } }) }),
     open: (place, { token: own = token, ...contextOptions } = {}) =>
-      openPage(server.url, { place, token: own, ...contextOptions }),
+      openPage(server.url, { path: `/studio${place}`, token: own, ...contextOptions }),
     async dispose() {
       for (const context of (await launched)?.contexts() ?? []) await context.close();
       await server.stop();
@@ -81,14 +81,15 @@ export async function openStudioWorld(options: Partial<PlatformOptions> = {}): P
   };
 }
 
-async function openPage(
+/** Opens a page of a server, with a producer's token unless it is null. */
+export async function openPage(
   url: string,
   {
-    place,
-    token,
+    path,
+    token = null,
     ...options
-  }: BrowserContextOptions & { readonly place: string; readonly token: string | null },
-): Promise<StudioPage> {
+  }: BrowserContextOptions & { readonly path: string; readonly token?: string | null },
+): Promise<OpenedPage> {
   const browser = await launched;
   assert.ok(browser);
   const context = await browser.newContext({ viewport: { width: 1_200, height: 900 }, ...options });
@@ -107,7 +108,7 @@ async function openPage(
       token,
     ] as const);
   }
-  await page.goto(`${url}/studio${place}`);
+  await page.goto(`${url}${path}`);
   return { page, faults };
 }
 

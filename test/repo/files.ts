@@ -18,10 +18,12 @@ export const files: readonly string[] = execFileSync(
   .filter(file => file !== "" && readText(file) !== null);
 
 /** The product's own modules: everything but tests. */
-export const sources: readonly string[] = files.filter(file => /^(lib|adapters|runtime)\/.*\.ts$/.test(file));
+export const sources: readonly string[] = files.filter(file =>
+  /^(lib|adapters|runtime)\/.*\.tsx?$/.test(file),
+);
 
 /** Every TypeScript file. */
-export const modules: readonly string[] = files.filter(file => file.endsWith(".ts"));
+export const modules: readonly string[] = files.filter(file => /\.tsx?$/.test(file));
 
 /** A file's text; null where it is gone. */
 export function readText(file: string): string | null {

@@ -45,6 +45,8 @@ const order = [
   "lib/authoring/control/",
   "lib/client/",
   "lib/workflow/",
+  "lib/pages/shared/",
+  "lib/pages/show/",
   "lib/pages/studio/",
   "lib/pages/docs/",
   "lib/platform/",

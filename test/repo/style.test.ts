@@ -22,7 +22,7 @@ describe("the files", () => {
 
   it("have snake_case names", () => {
     const wrong = modules.filter(
-      file => !/^_?[a-z0-9]+(_[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(file.split("/").at(-1) ?? ""),
+      file => !/^_?[a-z0-9]+(_[a-z0-9]+)*(\.test|\.d)?\.tsx?$/.test(file.split("/").at(-1) ?? ""),
     );
     assert.deepEqual(wrong, []);
     const folders = new Set(modules.flatMap(file => file.split("/").slice(0, -1)));

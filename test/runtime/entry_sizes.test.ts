@@ -22,6 +22,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./dialogue": 10_900,
   "./control": 102_000,
   "./client": 10_300,
+  "./show": 54_000,
   "./studio": 38_000,
   "./audience": 96_000,
   "./loyalty": 115_000,

@@ -225,7 +225,7 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
         audio_sync_default_delay: Number(attributes.audio_sync_default_delay ?? 0),
         audio_sync_max_delay: Number(attributes.audio_sync_max_delay ?? 0),
         tracking_id: project.id,
-        embed: withoutScheme(state.embed ?? base),
+        embed: withoutScheme(state.embed ?? `${base}/show?project=${project.id}`),
         history_ignore: [],
         is_localisation_supported: locales.length > 0,
         locales,

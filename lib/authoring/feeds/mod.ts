@@ -12,6 +12,7 @@ export {
   EventAnalytics,
   readAnalytics,
 } from "./event_analytics.ts";
+export { listingsOf } from "./event_feeds.ts";
 export { FeedView } from "./live_routes.ts";
 export { feedRoutes } from "./routes.ts";
 export { eventFeedUrls, Owners, projectFeedUrls, readCounts, Sources } from "./sources.ts";

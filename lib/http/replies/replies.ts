@@ -205,14 +205,19 @@ export const pageFileFields = {
 } as const;
 
 /**
- * Returns the fields of a page that runs its own script and style, talks to its own platform, and is shown in no frame.
+ * Returns the fields of a page that runs its own script and style, and talks to its own platform.
  *
  * @param images Sources of images, as in `Content-Security-Policy`.
+ * @param options.frames Pages that may show it in a frame. @default 'none'
+ * @param options.media Sources of sound and films. @default there are none
  */
-export function pageFields(images: string): Readonly<Record<string, string>> {
+export function pageFields(
+  images: string,
+  { frames = "'none'", media }: { readonly frames?: string; readonly media?: string } = {},
+): Readonly<Record<string, string>> {
   const policy =
-    `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; connect-src 'self'; base-uri 'none'; ` +
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+    `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images};${media === undefined ? "" : ` media-src ${media};`} connect-src 'self'; base-uri 'none'; ` +
+    `form-action 'none'; frame-ancestors ${frames}; require-trusted-types-for 'script'; trusted-types 'none'`;
   return {
     ...ownPageFields,
     "content-security-policy": policy,

@@ -8,8 +8,9 @@ import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
 import { type Area, open, route, text } from "../../http/mod.ts";
 import { ownPageFields, pageFields, pageFileFields, prefersHtml } from "../../http/replies/replies.ts";
+import { Html, html } from "../shared/mod.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
-import { Html, html, pageText } from "./html.ts";
+import { pageText } from "./html.ts";
 import type { Json } from "./reference.ts";
 import { areaReference, type Operation, operationsOf } from "./reference.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Html, html } from "./html.ts";
+import { type Html, html } from "../shared/mod.ts";
 
 export interface Operation {
   readonly id: string;

@@ -7,12 +7,12 @@
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
 import { isLoopback } from "../../base/text/mod.ts";
-import { type Area, empty, open, route, text } from "../../http/mod.ts";
-import { isNotModified } from "../../http/replies/byte_reply.ts";
+import { type Area, open, route } from "../../http/mod.ts";
 import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
-import { type PageFile, pageFiles } from "./page_files.ts";
+import { fileReply, type PageFile, readOnce } from "../shared/mod.ts";
+import { pageFiles } from "./page_files.ts";
 
-export type { PageFile } from "./page_files.ts";
+export type { PageFile } from "../shared/mod.ts";
 
 /** Options of {@linkcode createStudio}. */
 export interface StudioOptions {
@@ -50,19 +50,9 @@ function studioArea(
   files: NonNullable<StudioOptions["files"]>,
   fields: Readonly<Record<string, string>>,
 ): Area {
-  let loaded: Promise<readonly PageFile[]> | null = null;
-  async function answer(request: Request, wanted: string, own: Readonly<Record<string, string>>) {
-    loaded ??= files();
-    loaded.catch(() => {
-      loaded = null;
-    });
-    const file = (await loaded).find(({ name }) => name === wanted);
-    if (file === undefined)
-      throw new AppError("not_found", "Cannot find the file: the page has none of this name");
-    const headers = { ...own, etag: `"${file.digest}"` };
-    if (isNotModified(request, headers.etag)) return empty(304, headers);
-    return text(200, file.text, { ...headers, "content-type": `${file.mediaType}; charset=utf-8` });
-  }
+  const read = readOnce(files);
+  const answer = async (request: Request, name: string, headers: Readonly<Record<string, string>>) =>
+    fileReply(request, await read(), { name, headers });
   const page = route({
     ...definition,
     isPage: true,

@@ -4,14 +4,7 @@
  * @module
  */
 
-/** A file of the page. */
-export interface PageFile {
-  /** Name under `/studio/`, with a digest of the contents; the page itself has the name "". */
-  readonly name: string;
-  readonly mediaType: string;
-  readonly text: string;
-  readonly digest: string;
-}
+import type { PageFile } from "../shared/mod.ts";
 
 /** The built files, or null in a clone. */
 export const pageFiles: readonly PageFile[] | null = null;

@@ -181,9 +181,10 @@ function pageUrls(publicUrl: string, { id, state }: Entity): Readonly<Record<str
     url.searchParams.set("project", id);
     return url.href;
   };
-  const embed = String(state?.embed ?? publicUrl).replace(/^(?=\/\/)/, "https:");
+  const show = `${publicUrl}/show`;
+  const embed = String(state?.embed ?? show).replace(/^(?=\/\/)/, "https:");
   return {
-    consumer: ofProject(URL.canParse(embed) ? embed : publicUrl),
+    consumer: ofProject(URL.canParse(embed) ? embed : show),
     studio: ofProject(`${publicUrl}/studio`),
   };
 }

@@ -1,0 +1,58 @@
+/**
+ * The files of pages that run in the browser, and how a platform answers with them.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors/mod.ts";
+import { empty, text } from "../../http/mod.ts";
+import { isNotModified } from "../../http/replies/byte_reply.ts";
+
+export { Html, html } from "./html.ts";
+
+/** A file of a page. */
+export interface PageFile {
+  /** Name under the path of the page, with a digest of the contents; a page itself has the name "". */
+  readonly name: string;
+  readonly mediaType: string;
+  readonly text: string;
+  readonly digest: string;
+}
+
+/** Returns the built files of a page. */
+export type ReadPageFiles = () => Promise<readonly PageFile[]>;
+
+/** Reads files at the first request, and again after a failure. */
+export function readOnce(read: ReadPageFiles): ReadPageFiles {
+  let loaded: Promise<readonly PageFile[]> | null = null;
+  return () => {
+    loaded ??= read();
+    loaded.catch(() => {
+      loaded = null;
+    });
+    return loaded;
+  };
+}
+
+/** Answers with a file. @throws {AppError} `not_found`: there is none of the name. */
+export function fileReply(
+  request: Request,
+  files: readonly PageFile[],
+  { name, headers }: { readonly name: string; readonly headers: Readonly<Record<string, string>> },
+) {
+  const file = files.find(each => each.name === name);
+  if (file === undefined)
+    throw new AppError("not_found", "Cannot find the file: the page has none of this name");
+  return taggedReply(request, file, headers);
+}
+
+/** Answers with a text, or with 304 where the client has it. */
+export function taggedReply(
+  request: Request,
+  { text: body, mediaType, digest }: Omit<PageFile, "name">,
+  headers: Readonly<Record<string, string>>,
+) {
+  const tagged = { ...headers, etag: `"${digest}"` };
+  if (isNotModified(request, tagged.etag)) return empty(304, tagged);
+  return text(200, body, { ...tagged, "content-type": `${mediaType}; charset=utf-8` });
+}

@@ -1,0 +1,184 @@
+/**
+ * The show: the page on which fans take part.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { listingsOf, type Sources } from "../../authoring/feeds/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { digestOf, isLoopback } from "../../base/text/mod.ts";
+import { type Area, open, route } from "../../http/mod.ts";
+import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
+import { fileReply, type PageFile, type ReadPageFiles, readOnce, taggedReply } from "../shared/mod.ts";
+import { pageText } from "./html.ts";
+import type { PageData } from "./page_data.ts";
+import { pageFiles } from "./page_files.ts";
+import { shownBoards, showSettings } from "./settings.ts";
+
+export type { PageFile } from "../shared/mod.ts";
+
+/** Options of {@linkcode createShow}. */
+export interface ShowOptions {
+  /** Returns the files of the page, on the first request for one. @default those of the package */
+  readonly files?: ReadPageFiles;
+}
+
+/** What the page of a platform needs. */
+export interface ShowServices {
+  readonly sources: Sources;
+  readonly publicUrl: string;
+  /** Version of the platform. */
+  readonly version: string;
+  /** Unix ms. */
+  readonly clock: () => number;
+}
+
+/** Makes the area for a platform. */
+export type CreateShow = (services: ShowServices) => Area;
+
+/** Most events that the page knows before its first request. */
+const eventsMax = 24;
+
+/** A sandboxed frame has no origin, so even its own files come from another one. */
+const fileFields = {
+  ...pageFileFields,
+  "access-control-allow-origin": "*",
+  "cross-origin-resource-policy": "cross-origin",
+};
+const definition = {
+  method: "GET",
+  auth: open,
+  cache: "public",
+  errors: ["not_found"],
+} as const;
+const unchanged = { 304: { description: "The caller has it, as If-None-Match says" } };
+
+/** Creates the show, as the option `show` of a platform. */
+export function createShow({ files = packagedFiles }: ShowOptions = {}): CreateShow {
+  return services => {
+    const read = readOnce(files);
+    return { name: "show", family: "problem", routes: [pageRoute(services, read), fileRoute(read)] };
+  };
+}
+
+function pageRoute(services: ShowServices, read: ReadPageFiles) {
+  const id = (what: string) =>
+    v.exactOptional(v.pipe(v.string(), v.description(`Id of the ${what} to show`)));
+  return route({
+    ...definition,
+    isPage: true,
+    path: "/show",
+    operation: "getShow",
+    summary: "Open the show",
+    description: "The page on which fans take part in an event, or see what a project plans, in HTML.",
+    query: v.object({ event: id("event"), project: id("project") }),
+    responses: {
+      200: { description: "The page" },
+      ...unchanged,
+      404: { description: "The page that says that there is no such show" },
+    },
+    async handle({ request, query }) {
+      const found = await dataOf(services, query);
+      const built = await read();
+      const title = found === null ? "Show" : titleOf(found.data);
+      const page = {
+        title,
+        script: namesOf(built, "main-")[0] ?? "",
+        imports: namesOf(built, "chunk-"),
+        style: namesOf(built, "style-")[0] ?? "",
+      };
+      const origins = found?.origins ?? [];
+      const headers = { ...policyFields(services.publicUrl, origins), "cache-control": "no-cache" };
+      if (found === null) {
+        const body = pageText({ ...page, data: null });
+        return { status: 404 as const, text: body, headers };
+      }
+      const body = pageText({ ...page, data: found.data });
+      // The time alone is no other page.
+      const digest = await digestOf(pageText({ ...page, data: { ...found.data, now: 0 } }));
+      return taggedReply(
+        request,
+        { text: body, mediaType: "text/html", digest: digest.slice("sha256:".length, 39) },
+        headers,
+      );
+    },
+  });
+}
+
+function fileRoute(read: ReadPageFiles) {
+  return route({
+    ...definition,
+    path: "/show/:file",
+    operation: "getShowFile",
+    summary: "Get a file of the show",
+    description: "A script or style of the page. Its name has a digest, so that it never changes.",
+    params: v.object({ file: v.pipe(v.string(), v.description("Name of the file")) }),
+    responses: { 200: { description: "The file" }, ...unchanged },
+    handle: async ({ request, params }) =>
+      fileReply(request, await read(), { name: params.file, headers: fileFields }),
+  });
+}
+
+interface Found {
+  readonly data: PageData;
+  /** Origins whose pages may show it in a frame. */
+  readonly origins: readonly string[];
+}
+
+/** Returns what the page shows; null if there is no such event or project. */
+async function dataOf(
+  { sources, clock, publicUrl, version }: ShowServices,
+  { event, project }: { readonly event?: string; readonly project?: string },
+): Promise<Found | null> {
+  const eventId = event !== undefined && isUuid(event) ? event.toLowerCase() : null;
+  const owned = eventId === null ? null : await sources.event(eventId);
+  const projectId = owned?.event.projectId ?? project?.toLowerCase() ?? "";
+  const source = isUuid(projectId) ? await sources.project(projectId) : null;
+  if (source === null || (event !== undefined && owned === null && project === undefined)) return null;
+  const now = clock();
+  const listings = listingsOf(source, now / 1_000, publicUrl).value;
+  const { id, name, spaceId, organisationId, settings } = source.project;
+  const { embed, ...shown } = showSettings(settings);
+  return {
+    origins: embed?.origins ?? [],
+    data: {
+      now,
+      version,
+      project: { id, name, spaceId, organisationId, locales: listings.project.locales },
+      event: owned === null ? null : eventId,
+      events: listings.events.slice(0, eventsMax).map(each => ({
+        id: each.id,
+        name: each.name,
+        state: each.state,
+        start_at: each.start_at,
+        end_at: each.end_at,
+      })),
+      boards: shownBoards(settings),
+      settings: shown,
+    },
+  };
+}
+
+function titleOf({ event, events, project }: PageData): string {
+  const found = events.find(({ id }) => id === event);
+  return found === undefined ? project.name : `${found.name} · ${project.name}`;
+}
+
+function policyFields(publicUrl: string, origins: readonly string[]): Readonly<Record<string, string>> {
+  const local = isLoopback(new URL(publicUrl).hostname) ? " http://127.0.0.1:* http://localhost:*" : "";
+  return pageFields(`'self' https: data:${local}`, {
+    media: `'self' https:${local}`,
+    frames: ["'self'", ...origins].join(" "),
+  });
+}
+
+function namesOf(files: readonly PageFile[], beginning: string): readonly string[] {
+  return files.map(({ name }) => name).filter(name => name.startsWith(beginning));
+}
+
+async function packagedFiles(): Promise<readonly PageFile[]> {
+  if (pageFiles !== null) return pageFiles;
+  throw new AppError("not_found", "Cannot show the page of the show: it is not built");
+}

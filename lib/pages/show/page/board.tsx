@@ -1,0 +1,99 @@
+/** The boards of the project: the leaders, and the fan among the others. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { LeaderboardEntry } from "../../../client/mod.ts";
+import { boardName } from "./elements.tsx";
+import type { Show } from "./show.ts";
+import { clockTime, number, t } from "./texts.ts";
+
+/** Entries around the fan. */
+const aroundLimit = 5;
+
+export function Board({ show, rest }: { readonly show: Show; readonly rest: string }) {
+  const { boards } = show.data;
+  const id = boards.find(each => each === rest) ?? boards[0];
+  if (id === undefined) return <p class="card empty">{t("noBoards")}</p>;
+  return (
+    <section class="board">
+      <div class="tabs">
+        {boards.map(each => (
+          <a
+            key={each}
+            href={`#/board/${encodeURIComponent(each)}`}
+            {...(each === id && { "aria-current": "true" as const })}
+          >
+            {boardName(each)}
+          </a>
+        ))}
+      </div>
+      <Leaders key={id} show={show} id={id} />
+    </section>
+  );
+}
+
+function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
+  const board = show.boards.get(id)?.value;
+  const around = useSignal<readonly LeaderboardEntry[]>([]);
+  const userId = show.fan.value?.userId;
+  const isAmongLeaders = board?.data.some(entry => entry.userId === userId) === true;
+  useEffect(() => {
+    around.value = [];
+    if (userId === undefined || board === undefined || isAmongLeaders) return;
+    const wanted = { projectId: show.data.project.id, leaderboardId: id, around: userId, limit: aroundLimit };
+    // Somebody without a score has no place yet.
+    show.client.leaderboards.listProjectLeaderboard(wanted).then(
+      found => {
+        around.value = found;
+      },
+      () => {},
+    );
+  }, [userId, isAmongLeaders, board === undefined, show.points.value]);
+  if (board === undefined)
+    return (
+      <div aria-busy="true">
+        {Array.from({ length: 10 }, (_, index) => (
+          <div key={index} class="row-skeleton skeleton" />
+        ))}
+      </div>
+    );
+  if (board.data.length === 0) return <p class="card empty">{t("emptyBoard")}</p>;
+  const age = show.age();
+  return (
+    <div class="card" data-old={age > 0}>
+      <Rows entries={board.data} userId={userId} />
+      {around.value.length > 0 && (
+        <>
+          <h3>{t("you")}</h3>
+          <Rows entries={around.value} userId={userId} />
+        </>
+      )}
+      <p class="quiet">
+        {t("fans", { count: board.totalCount })} · {t("asOf", { time: clockTime(Date.now() - age) })}
+      </p>
+    </div>
+  );
+}
+
+function Rows({
+  entries,
+  userId,
+}: {
+  readonly entries: readonly LeaderboardEntry[];
+  readonly userId: string | undefined;
+}) {
+  return (
+    <ol class="rows">
+      {entries.map(({ userId: id, rank, score, publicProfile }) => (
+        <li key={id} data-mine={id === userId} data-rank={rank}>
+          <span class="rank">{number(rank)}</span>
+          <span class="name" dir="auto">
+            {publicProfile.username || t("guest")}
+            {id === userId && <span class="note">{t("you")}</span>}
+          </span>
+          <span class="points">{number(score)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,42 @@
+/** The events of the project. */
+
+import type { Show } from "./show.ts";
+import { moment, t } from "./texts.ts";
+
+export function Events({
+  show,
+  note,
+}: {
+  readonly show: Show;
+  readonly rest: string;
+  readonly note?: string;
+}) {
+  const { events, project, event } = show.data;
+  const now = show.time.now();
+  const order = ["current", "future", "past"];
+  const sorted = [...events].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  return (
+    <section class="events">
+      {note !== undefined && <p class="card empty">{note}</p>}
+      <h2>{t("otherShows", { name: project.name })}</h2>
+      {sorted.length === 0 && <p class="card empty">{t("noShow")}</p>}
+      <ul>
+        {sorted.map(({ id, name, state, start_at: at }) => (
+          <li key={id}>
+            <a
+              class="card"
+              href={`?event=${encodeURIComponent(id)}`}
+              {...(id === event && { "aria-current": "true" as const })}
+            >
+              <strong dir="auto">{name}</strong>
+              <span class="state" data-state={state}>
+                {t(state === "current" ? "running" : state === "future" ? "future" : "past")}
+              </span>
+              {at !== null && <span class="quiet">{moment(at * 1_000, now)}</span>}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,192 @@
+/** The page: reads its data, applies the theme, and shows the place that the address names. */
+
+import { signal } from "@preact/signals";
+import { type ComponentType, render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { textOn } from "../colours.ts";
+import type { PageData } from "../page_data.ts";
+import { Events } from "./events.tsx";
+import { Toasts } from "./notices.tsx";
+import { Now } from "./now.tsx";
+import { type Refusal, Show } from "./show.ts";
+import { chooseLocale, clockTime, countryName, t } from "./texts.ts";
+
+interface ViewProps {
+  readonly show: Show;
+  readonly rest: string;
+}
+type View = ComponentType<ViewProps>;
+
+const places = ["now", "board", "me", "shop", "events"] as const;
+type Place = (typeof places)[number];
+
+async function viewOf(place: Place): Promise<View> {
+  if (place === "now") return Now;
+  return place === "events" ? Events : (await import("./more.ts"))[place];
+}
+
+const hash = signal(location.hash);
+addEventListener("hashchange", () => {
+  hash.value = location.hash;
+});
+
+function placeOf(text: string): readonly [Place, string] {
+  const [, name = "", rest = ""] = /^#\/?([a-z]*)\/?(.*)$/.exec(text) ?? [];
+  return [places.find(each => each === name) ?? "now", decodeURIComponent(rest)];
+}
+
+function App({ show }: { readonly show: Show }) {
+  const [place, rest] = placeOf(hash.value);
+  const [view, setView] = useState<{ readonly place: Place; readonly View: View }>({
+    place: "now",
+    View: Now,
+  });
+  useEffect(() => {
+    let isLeft = false;
+    viewOf(place).then(
+      View => {
+        if (isLeft) return;
+        setView({ place, View });
+        if (view.place !== place) document.querySelector("main")?.focus();
+      },
+      // A part that could not be loaded: the page is old, or the network is gone.
+      () => !isLeft && history.back(),
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [place]);
+  const { View } = view;
+  const refusal = show.refusal.value;
+  return (
+    <>
+      <Header show={show} />
+      <Offline show={show} />
+      <main tabIndex={-1}>
+        {refusal !== null && (refusal.kind === "place" || place === "now") ? (
+          <Refused show={show} refusal={refusal} />
+        ) : (
+          <View show={show} rest={rest} />
+        )}
+      </main>
+      {refusal?.kind !== "place" && <Sections show={show} place={place} />}
+      <Toasts show={show} />
+      <p class="hidden" role="status">
+        {show.said}
+      </p>
+    </>
+  );
+}
+
+function Header({ show }: { readonly show: Show }) {
+  const { settings, project } = show.data;
+  const isLive = show.eventState.value === "current";
+  return (
+    <header class="bar">
+      {settings.logo !== undefined && <img class="logo" src={settings.logo} alt="" />}
+      <h1 dir="auto">{show.event?.name ?? project.name}</h1>
+      {isLive && <span class="live">{t("live")}</span>}
+    </header>
+  );
+}
+
+/** Says how old the page is as soon as that matters, and what happens to votes. */
+function Offline({ show }: { readonly show: Show }) {
+  const [, tick] = useState(0);
+  const lostAt = show.lostAt.value;
+  useEffect(() => {
+    if (lostAt === null) return;
+    const timer = setInterval(() => tick(performance.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [lostAt]);
+  const age = show.age();
+  if (age === 0) return null;
+  return (
+    <p class="offline" role="alert">
+      {t("offline", { time: clockTime(Date.now() - age) })}
+    </p>
+  );
+}
+
+function Sections({ show, place }: { readonly show: Show; readonly place: Place }) {
+  const shown = places.filter(
+    each => (each !== "board" || show.data.boards.length > 0) && (each !== "shop" || place === "shop"),
+  );
+  return (
+    <nav aria-label={t("sections")}>
+      {shown.map(each => (
+        <a
+          key={each}
+          href={`#/${each === "now" ? "" : each}`}
+          {...(each === place && { "aria-current": "page" as const })}
+        >
+          <svg viewBox="0 0 24 24" aria-hidden="true">
+            <path d={icons[each]} />
+          </svg>
+          {t(each)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const icons: Readonly<Record<Place, string>> = {
+  now: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18Zm-2 5.5 6 3.5-6 3.5Z",
+  board: "M4 20V12h4v8Zm6 0V5h4v15Zm6 0v-6h4v6Z",
+  me: "M12 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm-8 16c0-4 4-6 8-6s8 2 8 6Z",
+  shop: "M5 8h14l-1 12H6Zm4 0V6a3 3 0 0 1 6 0v2",
+  events: "M5 6h14v14H5Zm0 4h14M9 3v4m6-4v4",
+};
+
+function Refused({ show, refusal }: { readonly show: Show; readonly refusal: Refusal }) {
+  if (refusal.kind === "moved") return <Events show={show} rest="" note={t("moved")} />;
+  return (
+    <p class="card empty">
+      {refusal.country === null
+        ? t("unknownPlace")
+        : t("refusedPlace", { country: countryName(refusal.country) })}
+    </p>
+  );
+}
+
+/** Applies the colours and the font of the project. */
+function applyTheme({ settings }: PageData, theme: string | null): void {
+  const root = document.documentElement;
+  const { accent, ground, ink } = settings.colours ?? {};
+  const set = (name: string, value: string): void => root.style.setProperty(name, value);
+  if (accent !== undefined) {
+    set("--accent", accent);
+    set("--on-accent", textOn(accent));
+  }
+  if (ground !== undefined && ink !== undefined) {
+    set("--ground", ground);
+    set("--ink", ink);
+    set("color-scheme", textOn(ground) === "#000000" ? "light" : "dark");
+  } else if (theme === "light" || theme === "dark") set("color-scheme", theme);
+  root.dataset.font = settings.font;
+}
+
+async function open(): Promise<void> {
+  const page = document.getElementById("page");
+  const data = JSON.parse(document.getElementById("data")?.textContent ?? "null") as PageData | null;
+  if (page === null) return;
+  const asked = new URLSearchParams(location.search);
+  const wanted = [asked.get("locale") ?? "", ...navigator.languages].filter(name => name !== "");
+  await chooseLocale(wanted, data?.project.locales ?? []);
+  page.replaceChildren();
+  if (data === null) {
+    render(
+      <main>
+        <p class="card empty">{t("moved")}</p>
+      </main>,
+      page,
+    );
+    return;
+  }
+  applyTheme(data, asked.get("theme"));
+  const show = new Show(data);
+  render(<App show={show} />, page);
+  await show.start();
+}
+
+void open();

@@ -1,0 +1,345 @@
+/** The fan: points, challenges, badges and history, and the account. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { GrandstandError } from "../../../client/mod.ts";
+import type { Show } from "./show.ts";
+import { moment, number, t } from "./texts.ts";
+
+type Config = Awaited<ReturnType<Show["client"]["loyalty"]["getLoyaltyConfig"]>>;
+type Challenges = Awaited<ReturnType<Show["client"]["audience"]["listAudienceChallenges"]>>;
+type Profile = Awaited<ReturnType<Show["client"]["loyalty"]["getRewardsProfile"]>>;
+type Transactions = Awaited<ReturnType<Show["client"]["loyalty"]["listLoyaltyHistory"]>>;
+
+interface Facts {
+  readonly config: Config;
+  readonly profile: Profile | null;
+  readonly challenges: Challenges;
+  readonly history: Transactions;
+}
+
+const historyLimit = 50;
+
+export function Me({ show }: { readonly show: Show; readonly rest: string }) {
+  const facts = useSignal<Facts | null>(null);
+  const fan = show.fan.value;
+  useEffect(() => {
+    let isLeft = false;
+    const { loyalty, audience } = show.client;
+    const isIn = fan !== null;
+    Promise.all([
+      loyalty.getLoyaltyConfig(isIn ? {} : { space_id: show.data.project.spaceId }),
+      isIn ? loyalty.getRewardsProfile() : null,
+      isIn ? audience.listAudienceChallenges() : [],
+      isIn ? loyalty.listLoyaltyHistory({ limit: historyLimit }) : [],
+    ]).then(
+      ([config, profile, challenges, history]) => {
+        if (!isLeft) facts.value = { config, profile, challenges, history };
+      },
+      // What is on the page stays; the next visit reads it again.
+      () => {},
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [fan, show.points.value]);
+  const { value: known } = facts;
+  return (
+    <section class="me">
+      <Balances show={show} facts={known} />
+      {show.data.settings.signIn !== "none" && <SignIn show={show} />}
+      {fan !== null && known !== null && <Earned show={show} facts={known} />}
+      <a class="card link" href="#/shop">
+        {t("shop")} <span aria-hidden="true">›</span>
+      </a>
+      {fan !== null && <Account show={show} />}
+    </section>
+  );
+}
+
+function Balances({ show, facts }: { readonly show: Show; readonly facts: Facts | null }) {
+  const points = show.points.value;
+  const metrics = facts?.config.metrics ?? [];
+  const name = facts?.profile === null || facts === null ? null : show.fan.value?.provider;
+  return (
+    <div class="card balances">
+      {name === "anonymous" && <p class="quiet">{t("guestNote")}</p>}
+      <dl>
+        {(metrics.length === 0 ? [{ id: "", title: t("score") }] : metrics).map(({ id, title }) => (
+          <div key={id}>
+            <dt>{title}</dt>
+            <dd>{points === null ? "–" : number(points[id] ?? 0)}</dd>
+          </div>
+        ))}
+      </dl>
+      <Tiers facts={facts} points={points} />
+    </div>
+  );
+}
+
+/** How far the next milestone is. */
+function Tiers({
+  facts,
+  points,
+}: {
+  readonly facts: Facts | null;
+  readonly points: Readonly<Record<string, number>> | null;
+}) {
+  const set = facts?.config.milestones.find(({ isTier, measure }) => isTier && measure === "balance");
+  if (set === undefined || points === null) return null;
+  const has = points[set.metricId] ?? 0;
+  const next = set.milestones.find(({ threshold }) => threshold > has);
+  const reached = set.milestones.findLast(({ threshold }) => threshold <= has);
+  return (
+    <p class="tier">
+      {reached !== undefined && <strong>{reached.title}</strong>}
+      {next !== undefined && (
+        <progress max={next.threshold} value={has}>
+          {next.title}
+        </progress>
+      )}
+      {next !== undefined && <span class="quiet">{next.title}</span>}
+    </p>
+  );
+}
+
+function Earned({ show, facts }: { readonly show: Show; readonly facts: Facts }) {
+  const { config, profile, challenges, history } = facts;
+  const badges = config.inventory.flatMap(set =>
+    set.items.map(item => ({ ...item, has: profile?.inventory[set.id]?.includes(item.id) === true })),
+  );
+  const titled = [...config.metrics, ...badges];
+  const titles = new Map(titled.map(({ id, title }) => [id, title]));
+  return (
+    <>
+      <section class="card">
+        <h2>{t("challenges")}</h2>
+        {challenges.length === 0 && <p class="quiet">{t("noChallenges")}</p>}
+        <ul class="challenges">
+          {challenges.map(({ challengeId, title, status, progress }) => (
+            <li key={challengeId}>
+              <span dir="auto">{title}</span>
+              <span class="quiet">
+                {status === "completed"
+                  ? t("done")
+                  : `${number(progress.current)} / ${number(progress.target)}`}
+              </span>
+              <progress max={100} value={progress.percent} aria-label={title} />
+            </li>
+          ))}
+        </ul>
+      </section>
+      {badges.length > 0 && (
+        <section class="card">
+          <h2>{t("badges")}</h2>
+          <ul class="badges">
+            {badges.map(({ id, title, has }) => (
+              <li key={id} data-has={has}>
+                <span class="badge" aria-hidden="true">
+                  {has ? "★" : "☆"}
+                </span>
+                <span dir="auto">{title}</span>
+                {has && <span class="hidden">{t("done")}</span>}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section class="card">
+        <h2>{t("history")}</h2>
+        {history.length === 0 && <p class="quiet">{t("noHistory")}</p>}
+        <ul class="history">
+          {history.toReversed().map(transaction => (
+            <li key={transaction.id}>
+              <span dir="auto">{wordsOf(transaction, titles)}</span>
+              <span class="quiet">{moment(transaction.timestamp * 1_000, show.time.now())}</span>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
+  );
+}
+
+/** Writes a change of the fan's loyalty in a few words. */
+function wordsOf({ type, payload }: Transactions[number], titles: ReadonlyMap<string, string>): string {
+  const { metricChanges, inventoryChanges } = payload;
+  const changes = Object.entries(metricChanges).map(([id, { oldValue, newValue }]) => {
+    const change = newValue - oldValue;
+    return `${change > 0 ? "+" : ""}${number(change)} ${titles.get(id) ?? id}`;
+  });
+  const items = inventoryChanges.received.map(({ itemId }) => titles.get(itemId) ?? itemId);
+  return [...changes, ...items].join(", ") || type.replace(/([A-Z])/g, " $1").toLowerCase();
+}
+
+/** Lets a fan take a name, or an account that lasts. */
+function SignIn({ show }: { readonly show: Show }) {
+  const fan = show.fan.value;
+  const fault = useSignal("");
+  const isBusy = useSignal(false);
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
+    fault.value = "";
+    isBusy.value = true;
+    try {
+      await work();
+    } catch (error) {
+      fault.value = t("failed", { reason: error instanceof GrandstandError ? error.message : String(error) });
+    }
+    isBusy.value = false;
+  };
+  if (fan !== null && fan.provider !== "anonymous") return null;
+  const isByMail = show.data.settings.signIn === "email";
+  if (fan !== null && !isByMail) return null;
+  return (
+    <div class="card sign-in">
+      {fan === null && (
+        <NameForm
+          isBusy={isBusy.value}
+          onJoin={username => run(() => show.client.session.register({ provider: "noLogin", username }))}
+        />
+      )}
+      {isByMail && (
+        <MailForm
+          isBusy={isBusy.value}
+          onSubmit={({ email, password, isNew }) =>
+            run(async () => {
+              const { session } = show.client;
+              const nickname = email.split("@", 1)[0] ?? "";
+              if (isNew) await session.register({ provider: "managedPool", email, password, nickname });
+              await session.logIn({ provider: "managedPool", email, password });
+            })
+          }
+        />
+      )}
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    </div>
+  );
+}
+
+function NameForm({ isBusy, onJoin }: { readonly isBusy: boolean; readonly onJoin: (name: string) => void }) {
+  const name = useRef<HTMLInputElement>(null);
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault();
+        onJoin(name.current?.value.trim() ?? "");
+      }}
+    >
+      <label>
+        {t("yourName")}
+        <input ref={name} name="name" required maxLength={40} autocomplete="nickname" />
+      </label>
+      <button type="submit" class="main" disabled={isBusy}>
+        {t("join")}
+      </button>
+    </form>
+  );
+}
+
+interface MailProps {
+  readonly isBusy: boolean;
+  readonly onSubmit: (given: {
+    readonly email: string;
+    readonly password: string;
+    readonly isNew: boolean;
+  }) => void;
+}
+
+function MailForm({ isBusy, onSubmit }: MailProps) {
+  const email = useRef<HTMLInputElement>(null);
+  const password = useRef<HTMLInputElement>(null);
+  return (
+    <details>
+      <summary>{t("keepPoints")}</summary>
+      <form
+        onSubmit={event => {
+          event.preventDefault();
+          const { submitter } = event as SubmitEvent;
+          onSubmit({
+            email: email.current?.value.trim() ?? "",
+            password: password.current?.value ?? "",
+            isNew: submitter?.getAttribute("value") === "new",
+          });
+        }}
+      >
+        <p class="quiet">{t("keepNote")}</p>
+        <label>
+          {t("email")}
+          <input ref={email} type="email" required autocomplete="email" />
+        </label>
+        <label>
+          {t("password")}
+          <input ref={password} type="password" required autocomplete="current-password" />
+        </label>
+        <div class="row">
+          <button type="submit" value="new" class="main" disabled={isBusy}>
+            {t("create")}
+          </button>
+          <button type="submit" value="known" disabled={isBusy}>
+            {t("signIn")}
+          </button>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+function Account({ show }: { readonly show: Show }) {
+  const asks = useRef<HTMLDialogElement>(null);
+  const fault = useSignal("");
+  async function remove(): Promise<void> {
+    const { session, identity } = show.client;
+    const user = await session.user();
+    if (user === null) return;
+    const isSimple = user.externalId !== "";
+    try {
+      await identity.deleteOwnUser({
+        projectId: show.data.project.id,
+        strategy: isSimple ? "simplified" : "email",
+        provider: user.provider,
+        ...(isSimple && { externalId: user.externalId }),
+        ...(user.provider === "anonymous" && { deviceId: await session.deviceId() }),
+      } as Parameters<typeof identity.deleteOwnUser>[0]);
+      asks.current?.close();
+      await session.logOut();
+    } catch (error) {
+      fault.value = t("failed", { reason: error instanceof Error ? error.message : "" });
+    }
+  }
+  return (
+    <div class="account">
+      <button
+        type="button"
+        class="plain"
+        onClick={() =>
+          show.client.session.logOut().then(
+            () => show.say(t("signedOut")),
+            () => {},
+          )
+        }
+      >
+        {t("signOut")}
+      </button>
+      <button type="button" class="plain danger" onClick={() => asks.current?.showModal()}>
+        {t("deleteAccount")}
+      </button>
+      <dialog ref={asks} aria-labelledby="delete-title">
+        <h2 id="delete-title">{t("deleteAccount")}</h2>
+        <p>{t("deleteSure")}</p>
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+        <div class="row">
+          <button type="button" onClick={() => asks.current?.close()}>
+            {t("cancel")}
+          </button>
+          <button type="button" class="danger" onClick={() => void remove()}>
+            {t("deleteAccount")}
+          </button>
+        </div>
+      </dialog>
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+/** What the fan has earned, as it happens. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Notice, Show } from "./show.ts";
+import { t } from "./texts.ts";
+
+/** How long a notice is shown, in ms. */
+const shownMs = 5_000;
+const shownMax = 2;
+
+export function Toasts({ show }: { readonly show: Show }) {
+  const notices = show.notices.value;
+  const modal = notices.find(({ isModal }) => isModal);
+  const toasts = notices.filter(({ isModal }) => !isModal);
+  const rest = toasts.length - shownMax;
+  return (
+    <>
+      <div class="toasts">
+        {toasts.slice(0, shownMax).map(notice => (
+          <Toast key={notice.id} notice={notice} onSeen={() => show.seen(notice.id)} />
+        ))}
+        {rest > 0 && <p class="toast">{t("more", { count: rest })}</p>}
+      </div>
+      {modal !== undefined && <Modal key={modal.id} notice={modal} onSeen={() => show.seen(modal.id)} />}
+    </>
+  );
+}
+
+interface NoticeProps {
+  readonly notice: Notice;
+  readonly onSeen: () => void;
+}
+
+/** Goes after some seconds, unless somebody points at it or the page is hidden. */
+function Toast({ notice: { title, message }, onSeen }: NoticeProps) {
+  const [isHeld, setHeld] = useState(false);
+  useEffect(() => {
+    if (isHeld || document.hidden) return;
+    const timer = setTimeout(onSeen, shownMs);
+    return () => clearTimeout(timer);
+  }, [isHeld]);
+  return (
+    <div class="toast" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>
+      <div>
+        <strong dir="auto">{title}</strong>
+        {message !== "" && <p dir="auto">{message}</p>}
+      </div>
+      <button
+        type="button"
+        class="plain"
+        aria-label={t("close")}
+        onFocus={() => setHeld(true)}
+        onBlur={() => setHeld(false)}
+        onClick={onSeen}
+      >
+        ×
+      </button>
+    </div>
+  );
+}
+
+function Modal({ notice: { title, message }, onSeen }: NoticeProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby="modal-title" onClose={onSeen}>
+      <h2 id="modal-title" dir="auto">
+        {title}
+      </h2>
+      <p dir="auto">{message}</p>
+      <button type="button" class="main" onClick={() => dialog.current?.close()}>
+        {t("close")}
+      </button>
+    </dialog>
+  );
+}

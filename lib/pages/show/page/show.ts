@@ -1,0 +1,263 @@
+/** The state of the page: feeds in one signal per element, the connection, and the fan. */
+
+import { batch, type Signal, signal } from "@preact/signals";
+import {
+  audience,
+  createFanClient,
+  type FanClient,
+  type FanUser,
+  feeds,
+  GrandstandError,
+  identity,
+  type Leaderboard,
+  type LiveEvent,
+  leaderboards,
+  location as locationArea,
+  loyalty,
+} from "../../../client/mod.ts";
+import type { ListedEvent, PageData } from "../page_data.ts";
+import { ShowTime } from "./show_time.ts";
+import { Votes } from "./votes.ts";
+
+export type Item = LiveEvent["history"]["timeline"][number];
+export type Stat = LiveEvent["livestats"]["elements"][number];
+
+const areas = { audience, feeds, identity, leaderboards, location: locationArea, loyalty };
+
+/** Age from which the page says how old it is, in ms. */
+const oldMs = 10_000;
+/** Time between two looks for notifications, in ms. */
+const noticesMs = 30_000;
+/** Time in which fans arrive, so that they do not sign up in the same second, in ms. */
+const arrivalMs = 60_000;
+/** Time after which a refused stream or feed is asked for again, in ms. */
+const againMs = 5_000;
+
+export interface Notice {
+  readonly id: string;
+  readonly title: string;
+  readonly message: string;
+  readonly isModal: boolean;
+}
+
+export type Refusal =
+  | { readonly kind: "moved" }
+  | { readonly kind: "place"; readonly country: string | null };
+
+export class Show {
+  readonly data: PageData;
+  readonly time = new ShowTime();
+  readonly client: FanClient<typeof areas>;
+  readonly votes: Votes;
+  /** Ids of the published elements, oldest first. */
+  readonly ids = signal<readonly string[]>([]);
+  readonly items = new Map<string, Signal<Item>>();
+  readonly stats = new Map<string, Signal<Stat | undefined>>();
+  readonly boards = new Map<string, Signal<Leaderboard | undefined>>();
+  readonly isLoaded = signal(false);
+  readonly eventState = signal<string | null>(null);
+  /** When what is shown was heard of, by `performance.now()`; null while the connection holds. */
+  readonly lostAt = signal<number | null>(null);
+  readonly refusal = signal<Refusal | null>(null);
+  readonly fan = signal<FanUser | null>(null);
+  readonly points = signal<Readonly<Record<string, number>> | null>(null);
+  readonly notices = signal<readonly Notice[]>([]);
+  /** What the live region says. */
+  readonly said = signal("");
+  #heardAt = performance.now();
+  #joining: Promise<FanUser> | null = null;
+  readonly #seen = new Set<string>();
+
+  constructor(data: PageData) {
+    this.data = data;
+    this.time.hear(data.now);
+    const { id: projectId, spaceId, organisationId } = data.project;
+    this.client = createFanClient({
+      url: new URL(".", location.href).href.replace(/\/$/, ""),
+      projectId,
+      spaceId,
+      organisationId,
+      areas,
+      storage: () => localStorage,
+      onChange: user => {
+        this.fan.value = user;
+        void this.refreshFan();
+      },
+    });
+    for (const id of data.boards) this.boards.set(id, signal(undefined));
+    this.votes = new Votes({
+      projectId,
+      eventId: data.event,
+      action: data.settings.actions.vote,
+      loyalty: this.client.loyalty,
+      join: () => this.join(),
+      acted: () => this.acted(),
+    });
+  }
+
+  get event(): ListedEvent | undefined {
+    return this.data.events.find(({ id }) => id === this.data.event);
+  }
+
+  /** Follows the event, keeps the fan, and looks where the device is. */
+  async start(): Promise<void> {
+    void this.#checkPlace();
+    void this.#watch();
+    this.fan.value = await this.client.session.user();
+    if (this.fan.value !== null) void this.refreshFan();
+    this.votes.start();
+    if (this.event?.state === "current") setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
+    setInterval(() => {
+      if (!document.hidden && this.fan.value !== null) void this.#readNotices();
+    }, noticesMs);
+  }
+
+  /** Returns the fan of this device; a guest where nobody is signed in. @throws {GrandstandError} */
+  async join(): Promise<FanUser> {
+    const known = await this.client.session.user();
+    if (known !== null) return known;
+    this.#joining ??= this.client.session
+      .register({ provider: "anonymous" })
+      .then(user => {
+        if (user === null) throw new GrandstandError("bad_answer", "The sign-up begins no session");
+        return user;
+      })
+      .finally(() => {
+        this.#joining = null;
+      });
+    return await this.#joining;
+  }
+
+  /** Reads what the fan has: votes, points and what is new. */
+  async refreshFan(): Promise<void> {
+    if (this.fan.value === null) {
+      this.points.value = null;
+      this.votes.forget();
+      return;
+    }
+    await Promise.allSettled([this.votes.read(), this.readPoints(), this.#readNotices()]);
+  }
+
+  async readPoints(): Promise<void> {
+    const { metrics } = await this.client.loyalty.getRewardsProfile();
+    this.points.value = metrics;
+  }
+
+  /** Follows the effects of an action of the fan. */
+  async acted(): Promise<void> {
+    await Promise.allSettled([this.readPoints(), this.#readNotices()]);
+  }
+
+  say(text: string): void {
+    this.said.value = text;
+  }
+
+  /** Removes a notice that was seen. */
+  seen(id: string): void {
+    this.notices.value = this.notices.value.filter(notice => notice.id !== id);
+    this.client.audience.readAudienceNotification({ notificationId: id }).catch(() => {});
+  }
+
+  /** Returns how old what is shown is, in ms; 0 while it is fresh. */
+  age(): number {
+    const { value: lostAt } = this.lostAt;
+    const age = lostAt === null ? 0 : performance.now() - lostAt;
+    return age < oldMs ? 0 : age;
+  }
+
+  async #arrive(): Promise<void> {
+    if (document.hidden || this.fan.value !== null) return;
+    // The first vote tries again, and says what is wrong.
+    await this.join().catch(() => {});
+  }
+
+  async #readNotices(): Promise<void> {
+    const listed = await this.client.loyalty.listLoyaltyNotifications();
+    const fresh = listed.filter(({ id }) => !this.#seen.has(id));
+    if (fresh.length === 0) return;
+    for (const { id } of fresh) this.#seen.add(id);
+    this.notices.value = [
+      ...this.notices.value,
+      ...fresh.map(({ id, title, message, display }) => ({
+        id,
+        title,
+        message,
+        isModal: display === "modal",
+      })),
+    ];
+    this.say(fresh.map(({ title }) => title).join(". "));
+  }
+
+  async #checkPlace(): Promise<void> {
+    const { project, event } = this.data;
+    try {
+      if (event === null) await this.client.location.checkProjectLocation({ projectId: project.id });
+      else await this.client.location.checkEventLocation({ projectId: project.id, eventId: event });
+    } catch (error) {
+      if (!(error instanceof GrandstandError) || error.code !== "location_not_supported") return;
+      const { country } = error.details as { readonly country?: { readonly iso_code: string } | null };
+      this.refusal.value = { kind: "place", country: country?.iso_code ?? null };
+    }
+  }
+
+  async #watch(boards = this.data.boards): Promise<void> {
+    const { event, project } = this.data;
+    const onLost = (): void => {
+      this.lostAt.value ??= this.#heardAt;
+    };
+    const named = boards.join(",");
+    try {
+      if (event === null) {
+        const page = { prefix: project.id.slice(0, 2), projectId: project.id, boards: named, limit: 50 };
+        for await (const document of this.client.feeds.watchProject(page, { onLost })) {
+          this.#hear(document.now);
+          this.#takeBoards(document.leaderboards);
+        }
+      } else {
+        const page = { prefix: event.slice(0, 2), eventId: event, projectBoards: named, limit: 50 };
+        for await (const document of this.client.feeds.watchEvent(page, { onLost })) {
+          this.#hear(document.now);
+          this.#take(document);
+        }
+      }
+    } catch (error) {
+      onLost();
+      const isMissing = error instanceof GrandstandError && error.code === "not_found";
+      // A board that was hidden meanwhile must not end the show.
+      if (isMissing && boards.length > 0) return await this.#watch([]);
+      if (isMissing) this.refusal.value = { kind: "moved" };
+      else setTimeout(() => void this.#watch(boards), againMs * (0.5 + Math.random()));
+    }
+  }
+
+  #hear(now: number): void {
+    this.time.hear(now);
+    this.#heardAt = performance.now();
+    this.lostAt.value = null;
+  }
+
+  #take({ history, livestats, projectLeaderboards }: LiveEvent): void {
+    batch(() => {
+      const stats = new Map(livestats.elements.map(stat => [stat.id, stat]));
+      for (const item of history.timeline) setIn(this.items, item.id, item);
+      for (const { id } of history.timeline) setIn(this.stats, id, stats.get(id));
+      const ids = history.timeline.map(({ id }) => id);
+      if (ids.join() !== this.ids.peek().join()) this.ids.value = ids;
+      this.eventState.value = livestats.state;
+      this.#takeBoards(projectLeaderboards);
+      this.isLoaded.value = true;
+    });
+  }
+
+  #takeBoards(boards: Readonly<Record<string, Leaderboard>>): void {
+    for (const [id, board] of Object.entries(boards)) setIn(this.boards, id, board);
+    this.isLoaded.value = true;
+  }
+}
+
+/** Writes into the signal of a key, which components bind. */
+function setIn<T>(signals: Map<string, Signal<T>>, key: string, value: T): void {
+  const found = signals.get(key);
+  if (found === undefined) signals.set(key, signal(value));
+  else found.value = value;
+}

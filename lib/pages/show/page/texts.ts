@@ -1,0 +1,78 @@
+/** The language of the page: its texts, numbers and times. */
+
+import { signal } from "@preact/signals";
+import { texts as english, type Texts } from "./texts_en.ts";
+
+/** Texts that load when they are needed. */
+const others: Readonly<Record<string, () => Promise<{ readonly texts: Texts }>>> = {
+  de: () => import("./texts_de.ts"),
+};
+const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
+
+/** The language of the content. */
+export const locale = signal("en");
+const current = signal<Texts>(english);
+
+/** Chooses the language that the address names, the browser prefers or the project begins with. */
+export async function chooseLocale(wanted: readonly string[], offered: readonly string[]): Promise<void> {
+  const baseOf = (name: string): string => name.split("-", 1)[0] ?? "";
+  const isKnown = (name: string): boolean =>
+    offered.some(each => baseOf(each) === baseOf(name)) || baseOf(name) in others || baseOf(name) === "en";
+  const chosen = wanted.find(name => isLocale(name) && isKnown(name)) ?? offered[0] ?? "en";
+  locale.value = isLocale(chosen) ? chosen : "en";
+  document.documentElement.lang = locale.value;
+  document.documentElement.dir = rightToLeft.has(baseOf(locale.value)) ? "rtl" : "ltr";
+  const load = others[baseOf(locale.value)];
+  // A lost file leaves English, which is better than no page.
+  current.value = (await load?.().catch(() => undefined))?.texts ?? english;
+}
+
+function isLocale(name: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(name).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns a text with its values. */
+export function t(key: keyof Texts, values: Readonly<Record<string, string | number>> = {}): string {
+  return current.value[key].replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name] ?? "";
+    return typeof value === "number" ? number(value) : value;
+  });
+}
+
+export function number(value: number): string {
+  return new Intl.NumberFormat(locale.value).format(value);
+}
+
+export function percent(part: number): string {
+  return new Intl.NumberFormat(locale.value, { style: "percent" }).format(part);
+}
+
+/** Writes a time of Unix ms: the hour, and the day unless it is today. */
+export function moment(at: number, now: number): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  const form = isToday
+    ? ({ timeStyle: "short" } as const)
+    : ({ dateStyle: "medium", timeStyle: "short" } as const);
+  return new Intl.DateTimeFormat(locale.value, form).format(at);
+}
+
+export function clockTime(at: number): string {
+  return new Intl.DateTimeFormat(locale.value, { timeStyle: "medium" }).format(at);
+}
+
+/** Writes a duration such as `1:05`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000));
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const [hours = 0, minutes = 0, rest = 0] = parts;
+  const two = (part: number): string => String(part).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+export function countryName(code: string): string {
+  return new Intl.DisplayNames(locale.value, { type: "region", fallback: "code" }).of(code) ?? code;
+}
