@@ -193,6 +193,10 @@ export interface UserState {
   readonly mergedInto: string | null;
 }
 
+/** What a state has where it has nothing: the same objects for all users, of whom most have few of the members. */
+export const noEntries: Readonly<Record<string, never>> = Object.freeze({});
+const noItems: readonly never[] = Object.freeze([]);
+
 export function emptyState(projectId: string | null): UserState {
   return {
     revision: 0,
@@ -200,28 +204,28 @@ export function emptyState(projectId: string | null): UserState {
     config: "",
     projectId,
     zone: null,
-    metrics: {},
-    lifetime: {},
-    lots: {},
-    inventory: {},
-    milestones: {},
-    challenges: {},
-    coupons: [],
-    counters: {},
-    orphanedCounters: {},
+    metrics: noEntries,
+    lifetime: noEntries,
+    lots: noEntries,
+    inventory: noEntries,
+    milestones: noEntries,
+    challenges: noEntries,
+    coupons: noItems,
+    counters: noEntries,
+    orphanedCounters: noEntries,
     activeAt: 0,
-    reminded: {},
+    reminded: noEntries,
     dueAt: null,
     chainedExpiries: 0,
     records: 0,
-    historyParts: [],
-    redemptions: [],
-    gifts: [],
-    undelivered: [],
-    sums: {},
+    historyParts: noItems,
+    redemptions: noItems,
+    gifts: noItems,
+    undelivered: noItems,
+    sums: noEntries,
     onceMarks: { generation: 0, count: 0 },
-    votes: [],
-    voterOf: [],
+    votes: noItems,
+    voterOf: noItems,
     mergedInto: null,
   };
 }

@@ -26,7 +26,7 @@ import { hasEntries } from "../config/compiled.ts";
 import type { LedgerEntry } from "../ledger/movements.ts";
 import type { ChangePayload, ItemId } from "./change_payload.ts";
 import type { HistoryRecord, Transaction } from "./history.ts";
-import { emptyState, type HistoryPart, type UserState } from "./state.ts";
+import { emptyState, type HistoryPart, noEntries, type UserState } from "./state.ts";
 
 export const readState: ReadRecord = { type: "record", key: "loyalty" };
 
@@ -90,7 +90,7 @@ export function printState(state: UserState): string {
 }
 
 function filled(member: object): object | undefined {
-  return hasEntries(member) ? member : undefined;
+  return member !== noEntries && hasEntries(member) ? member : undefined;
 }
 
 export function parseState(text: string): UserState {
