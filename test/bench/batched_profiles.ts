@@ -32,8 +32,8 @@ import { median } from "./harness.ts";
 
 /** Most that a request may take of what the raw reads take. */
 const bars = new Map([
-  ["request", 1.5],
-  ["first request", 2.5],
+  ["request", 1.2],
+  ["first request", 1.6],
 ]);
 const callsPerSample = 200;
 const warmUpCalls = 100;

@@ -142,6 +142,8 @@ function report(name: string, index: number, samples: ReadonlyMap<string, readon
   const where = `board of 1,000,000 on Redis over HTTP${name === "this" ? "" : `, ${name}`}`;
   const all = [...rates].map(([what, rate]) => `${what} ${Math.round(rate).toLocaleString("en")}/s`);
   figure(where, all.join(", "));
-  const share = (rates.get("around a user") ?? Number.NaN) / (rates.get("one user") ?? Number.NaN);
-  figure(`${where}: around a user to one user`, share.toFixed(2), "0.7");
+  const rateOf = (what: string): number => rates.get(what) ?? Number.NaN;
+  for (const what of ["PUT score", "around a user"]) {
+    figure(`${where}: ${what} to one user`, (rateOf(what) / rateOf("one user")).toFixed(2), "0.8");
+  }
 }

@@ -82,7 +82,7 @@ if (canMeasure()) {
     figure(
       `list of ${eventsCount} events with project and stats, to bare`,
       ratio(rows, "grandstand", "bare").toFixed(2),
-      "0.10",
+      "0.15",
     );
   } finally {
     rmSync(folder, { recursive: true });

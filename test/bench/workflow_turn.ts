@@ -40,7 +40,7 @@ if (canMeasure()) {
   figure(
     "a turn of a workflow in memory, to bare node:http",
     ratio(rows, "workflow", "bare").toFixed(2),
-    "0.3",
+    "0.25",
   );
 } else {
   console.log("Cannot measure: this needs Linux and wrk");
