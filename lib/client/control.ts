@@ -118,6 +118,8 @@ export const control: Area<ControlOperations> = {
     getLiveAuthoring: "GET /api/v2/projects/:projectId/live a",
     watchAuthoring: "GET /api/v2/projects/:projectId/live aem",
     setPresence: "PUT /api/v2/projects/:projectId/live a",
+    listAnswers: "GET /api/v2/elements/:elementId/answers a",
+    showAnswers: "PATCH /api/v2/elements/:elementId/answers ai",
     readEventAnalytics: "GET /api/v2/events/:eventId/analytics a",
     getLoyaltyConfiguration: "GET /api/v2/spaces/:spaceId/loyalty ka",
     putLoyaltyConfiguration: "PUT /api/v2/spaces/:spaceId/loyalty ka",

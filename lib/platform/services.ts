@@ -11,7 +11,14 @@ import { createTokens } from "../auth/tokens/mod.ts";
 import { Authors } from "../authoring/control/access/authors.ts";
 import { Roles } from "../authoring/control/access/roles.ts";
 import type { Control, LoginServices } from "../authoring/control/mod.ts";
-import { ActionCounts, EventAnalytics, Owners, Sources, VotedElements } from "../authoring/feeds/mod.ts";
+import {
+  ActionCounts,
+  EventAnalytics,
+  keepAnswer,
+  Owners,
+  Sources,
+  VotedElements,
+} from "../authoring/feeds/mod.ts";
 import { createActionService } from "../fans/audience/actions/service.ts";
 import type { ActionService } from "../fans/audience/mod.ts";
 import { createDirectory } from "../fans/directory/directory.ts";
@@ -75,7 +82,7 @@ export interface Services extends ExchangeContext {
   readonly actionCounts: ActionCounts;
   readonly analytics: EventAnalytics;
   /** Notes how many listen to an event in this process. */
-  readonly watched: (eventId: string, count: number) => Promise<void>;
+  readonly watched: (eventId: string, count: number) => void;
 }
 
 interface TokenAuthority {
@@ -91,7 +98,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const leaderboards = createLeaderboards({ ...shared, readRecordedScore, startTiming });
   const { users, userIndex } = createIndexedUsers(shared);
   const places = new Places({ store, random });
-  const { sources, elements, actionCounts, analytics, watched } = createShows(options, { places, directory });
+  const shows = createShows(options, { places, directory });
+  const { elements, actionCounts } = shows;
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
@@ -143,11 +151,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     exports: createExports(options, { directory, search: found.search, announcer: loyalty.webhooks }),
     webhookKeyOf,
     actions,
-    actionCounts,
-    analytics,
-    watched,
     places,
-    sources,
+    ...shows,
     ...pagesOf(options),
     ...createAuthoring(options, { directory, login: identity, actions, loyalty, leaderboards, elements }),
     quotas,
@@ -192,13 +197,16 @@ function createShows(
     owners,
     sources,
     isVerifiedUser: (projectId, userId) => isVerifiedUser(store, projectId, userId),
+    keepAnswer: sent => keepAnswer({ store, clock }, sent),
   });
   const analytics = new EventAnalytics({ store, clock, timer, logger, holder: uuid(random) });
   const actionCounts = new ActionCounts({ store, owners, timer, logger, analytics });
-  const watched = async (eventId: string, count: number): Promise<void> => {
+  const note = async (eventId: string, count: number): Promise<void> => {
     const owner = await owners.of(eventId);
     if (owner !== null) analytics.watched(owner, count);
   };
+  // A stream waits for no figure.
+  const watched = (eventId: string, count: number): void => void note(eventId, count).catch(() => {});
   return { sources, elements, actionCounts, analytics, watched };
 }
 

@@ -138,6 +138,16 @@ export async function controlExamples(
       [{ params: { eventTemplateId }, body: resource("event_templates", { duration: 60 }) }],
     ],
     ["removeEventTemplate", [{ params: { eventTemplateId } }]],
+    ["listAnswers", [{ params: { elementId }, query: { "page[count]": "5" } }]],
+    [
+      "showAnswers",
+      [
+        {
+          params: { elementId },
+          body: { data: [{ type: "answers", id: "1-1", attributes: { shown: false } }] },
+        },
+      ],
+    ],
     ["getLiveAuthoring", [{}]],
     [
       "setPresence",

@@ -9,6 +9,7 @@ import { directoryPartition } from "../../fans/directory/records.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import {
+  answersKey,
   type Contents,
   type ContentsEntry,
   contentsKey,
@@ -69,7 +70,7 @@ export function orderElements(tx: Transaction, eventId: string, ids: readonly st
 /** The board of a project that has the notes, by the time in Unix ms from which their elements are deleted. */
 const board = "staged";
 const notesMax = 100;
-const deletesMax = 400;
+const deletesMax = 300;
 
 /** Returns the writes that note elements under the id of their event, to be deleted from a time on (Unix ms). */
 export function stagedWrites(eventId: string, elementIds: readonly string[], at: number): readonly Write[] {
@@ -84,6 +85,14 @@ export function unstagedWrites(eventId: string): readonly Write[] {
   return [
     { type: "delete", shape: "record", key: stagedKey(eventId) },
     { type: "unscore", key: board, member: eventId },
+  ];
+}
+
+/** Returns the deletes of what fans left to an event or element. */
+export function deletesOf(id: string): readonly Write[] {
+  return [
+    { type: "delete", shape: "tally", key: statsKey(id) },
+    { type: "delete", shape: "log", key: answersKey(id) },
   ];
 }
 
@@ -122,7 +131,7 @@ function deletePart(tx: Transaction, eventId: string): boolean {
   const ids = tx.get<readonly string[]>(stagedKey(eventId));
   for (const id of ids?.slice(0, deletesMax) ?? []) {
     tx.put(elementKey(id), null);
-    tx.effect({ type: "delete", shape: "tally", key: statsKey(id) });
+    for (const left of deletesOf(id)) tx.effect(left);
   }
   const left = ids?.slice(deletesMax) ?? [];
   if (left.length > 0) tx.put(stagedKey(eventId), left);

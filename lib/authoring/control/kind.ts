@@ -76,6 +76,8 @@ export interface Input {
   /** What the app specifies that is added, or that a project is to use. */
   readonly app?: AppSpec;
   readonly lists?: Readonly<Record<string, readonly string[]>>;
+  /** Texts of fans: those with a text are to be shown, others hidden. */
+  readonly answers?: readonly { readonly id: string; readonly text?: string }[];
   /** Members that are accepted only where they are as the record shows them. */
   readonly doubts?: readonly Doubt[];
   /** The value of the attribute `action`. */

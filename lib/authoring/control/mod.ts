@@ -19,6 +19,7 @@ import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
 import { type LoginServices, sessionRoutes } from "./access/sessions.ts";
 import { analyticsRoute } from "./analytics_route.ts";
+import { answersRoutes } from "./answers_routes.ts";
 import { Apps } from "./apps/apps.ts";
 import { appRoutes } from "./apps/routes.ts";
 import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
@@ -164,6 +165,7 @@ function controlRoutes(context: ControlRoutesContext) {
     dispatchRoute(context),
     cloneRoute(context.events, context),
     analyticsRoute(context),
+    ...answersRoutes(context.kinds.elements, context),
     ...liveRoutes(context),
   ];
 }

@@ -16,7 +16,8 @@ import type { Logger, Timer } from "../../http/mod.ts";
 import { mapConcurrent, PacedBatcher } from "../../storage/background/mod.ts";
 import { type Add, type Store, storageLimits } from "../../storage/mod.ts";
 import { statsKey } from "../table/contents.ts";
-import { type EventAnalytics, type NamedActions, PeopleSample } from "./event_analytics.ts";
+import type { EventAnalytics, NamedActions } from "./event_analytics.ts";
+import { PeopleSample } from "./people_sample.ts";
 import type { Owners } from "./sources.ts";
 
 /** Pause between writes, in ms. */

@@ -8,11 +8,12 @@
  * @module
  */
 
-import { addBounded, shardOf } from "../../base/text/mod.ts";
+import { addBounded } from "../../base/text/mod.ts";
 import { directoryPartition } from "../../fans/directory/records.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
 import { mapConcurrent, PacedBatcher } from "../../storage/background/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
+import { everybody, type PeopleSample, peopleMax } from "./people_sample.ts";
 
 /** Pause between writes, in ms. */
 const pauseMs = 5_000;
@@ -25,21 +26,18 @@ export const namesMax = 200;
 const metricsMax = 20;
 /** Most numbers of an hour; elements that would add more count for the event. */
 const figuresMax = 10_000;
-/** Most people whom the sample of an hour has, and their minutes with an element; beyond that it has fewer people. */
-export const peopleMax = 1_000;
+/** Most minutes with an element of all people in the sample of an hour; beyond that it has fewer people. */
 const momentsMax = 30_000;
-/** The hashes of people are below this; a sample that has all of them has everybody. */
-const everybody = 2 ** 32;
 /** Time between two notes of how many listen to a process, and until a note no longer counts, in ms. */
 const watchedEveryMs = 10_000;
-const watchedMs = 30_000;
+export const watchedMs = 30_000;
 
-const hourMs = 3_600_000;
+export const hourMs = 3_600_000;
 const minutesOfHour = 60;
 /** A minute of an hour with the index of an element, as one number. */
 const codeOf = (minute: number, index: number): number => minute * namesMax + index;
 
-interface Cell {
+export interface Cell {
   actions: number;
   /** By the index of the metric. */
   readonly gained: number[];
@@ -48,7 +46,7 @@ interface Cell {
 }
 
 /** An hour as stored: cells and people begin with their code and hash. */
-interface StoredHour {
+export interface StoredHour {
   readonly names: readonly string[];
   readonly metrics: readonly string[];
   readonly cells: readonly (readonly [code: number, cell: Cell])[];
@@ -152,7 +150,7 @@ class Hour {
 }
 
 /** What an event has beside its hours. */
-interface Index {
+export interface Index {
   /** The hours that have figures, counted from 1970. */
   readonly hours: readonly number[];
   /** The hash below which the sample has everybody. */
@@ -161,7 +159,7 @@ interface Index {
   readonly watching: Readonly<Record<string, readonly [count: number, at: number]>>;
 }
 
-const noIndex: Index = { hours: [], below: everybody, watching: {} };
+export const noIndex: Index = { hours: [], below: everybody, watching: {} };
 
 /** Actions of some time that name the same element with the same choice, or the same event. */
 export interface NamedActions {
@@ -172,39 +170,7 @@ export interface NamedActions {
   readonly people: PeopleSample;
 }
 
-/** The hashes of people, the lowest where there are many. */
-export class PeopleSample {
-  readonly #hashes = new Set<number>();
-  /** Hashes from here on are left out. */
-  #below = everybody;
-
-  get below(): number {
-    return this.#below;
-  }
-
-  get hashes(): Iterable<number> {
-    return this.#hashes;
-  }
-
-  add(userId: string): void {
-    const hash = mixed(shardOf(userId, everybody));
-    if (hash >= this.#below) return;
-    this.#hashes.add(hash);
-    if (this.#hashes.size < 2 * peopleMax) return;
-    const sorted = [...this.#hashes].sort((a, b) => a - b);
-    this.#below = sorted[peopleMax] as number;
-    for (const other of sorted.slice(peopleMax)) this.#hashes.delete(other);
-  }
-}
-
-/** Spreads a hash of similar texts evenly (the finalizer of MurmurHash3). */
-function mixed(hash: number): number {
-  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
-}
-
-interface AnalyticsServices {
+export interface AnalyticsServices {
   readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;
@@ -214,7 +180,7 @@ interface AnalyticsServices {
   readonly holder: string;
 }
 
-interface Owner {
+export interface Owner {
   readonly projectId: string;
   readonly eventId: string;
 }
@@ -335,11 +301,11 @@ export function analyticsKey(eventId: string): string {
   return `analytics:${eventId}`;
 }
 
-function hourKey(eventId: string, hour: number): string {
+export function hourKey(eventId: string, hour: number): string {
   return `analytics:${eventId}:${hour}`;
 }
 
-function record<const K extends string>(key: K) {
+export function record<const K extends string>(key: K) {
   return { type: "record", key } as const;
 }
 
@@ -359,7 +325,7 @@ function hourIn(stored: Stored | null, eventId: string, below: number): Hour {
 }
 
 /** Returns the index of a name, which is added where there is room; null: there is none. */
-function indexIn(names: string[], name: string, max: number): number | null {
+export function indexIn(names: string[], name: string, max: number): number | null {
   const index = names.indexOf(name);
   if (index >= 0) return index;
   return names.length >= max ? null : names.push(name) - 1;
@@ -369,7 +335,11 @@ function numbersIn(cell: Cell | undefined): number {
   return cell === undefined ? 0 : 1 + cell.gained.length + cell.votes.length;
 }
 
-function addCell(sum: Cell, { actions, gained, votes }: Cell, metrics: readonly (number | null)[]): void {
+export function addCell(
+  sum: Cell,
+  { actions, gained, votes }: Cell,
+  metrics: readonly (number | null)[],
+): void {
   sum.actions += actions;
   for (const [at, by] of gained.entries()) {
     const metric = metrics[at] ?? null;
@@ -381,177 +351,4 @@ function addCell(sum: Cell, { actions, gained, votes }: Cell, metrics: readonly 
 function addAt(sums: number[], at: number, by: number): void {
   while (sums.length <= at) sums.push(0);
   sums[at] = addBounded(sums[at] ?? 0, by ?? 0);
-}
-
-interface Figures {
-  readonly people: number;
-  readonly actions: number;
-  readonly points: Readonly<Record<string, number>>;
-}
-
-interface ElementFigures extends Figures {
-  readonly votes: readonly number[];
-}
-
-export interface Analytics extends Figures {
-  /** True if people were counted, and not estimated from a sample. */
-  readonly isExact: boolean;
-  readonly watching: number;
-  readonly steps: readonly (Figures & { readonly from: number })[];
-  readonly elements: readonly (ElementFigures & {
-    readonly id: string;
-    readonly steps: readonly (ElementFigures & { readonly from: number })[];
-  })[];
-  readonly retention: {
-    readonly step: number;
-    readonly cohorts: readonly {
-      readonly from: number;
-      readonly people: number;
-      readonly acted: readonly number[];
-    }[];
-  };
-}
-
-/** Most cohorts of the retention, whose step is longer where there would be more. */
-export const cohortsMax = 60;
-
-/** Reads the analytics of an event in steps of some seconds; null: there is no such event. */
-export async function readAnalytics(
-  { store, clock }: Pick<AnalyticsServices, "store" | "clock">,
-  { projectId, eventId }: Owner,
-  step: number,
-): Promise<Analytics | null> {
-  const partition = directoryPartition("project", projectId);
-  const [event, first] = await store.read(partition, [
-    record(`event:${eventId}`),
-    record(analyticsKey(eventId)),
-  ]);
-  if (event === null) return null;
-  const { hours } = first === null ? noIndex : (JSON.parse(first.value) as Index);
-  // The bound of the sample and what it has are from one instant.
-  const [stored, ...found] = await store.read(partition, [
-    record(analyticsKey(eventId)),
-    ...hours.map(hour => record(hourKey(eventId, hour))),
-  ]);
-  const index = stored === null ? noIndex : (JSON.parse(stored.value) as Index);
-  const all = hours.flatMap((number, at) => {
-    const hour: Stored | null = found[at] ?? null;
-    return hour === null ? [] : [{ begin: number * hourMs, hour: JSON.parse(hour.value) as StoredHour }];
-  });
-  return new Reckoning(index, step).of(all, eventId, clock());
-}
-
-/** Sums that grow while hours are gone through. */
-class Sum {
-  readonly people = new Set<number>();
-  readonly cell: Cell = { actions: 0, gained: [], votes: [] };
-}
-
-/** Makes the figures of steps from those of minutes. */
-class Reckoning {
-  readonly #index: Index;
-  readonly #step: number;
-  readonly #metrics: string[] = [];
-  readonly #whole = new Sum();
-  readonly #steps = new Map<number, Sum>();
-  readonly #elements = new Map<string, { readonly whole: Sum; readonly steps: Map<number, Sum> }>();
-
-  constructor(index: Index, step: number) {
-    this.#index = index;
-    this.#step = step;
-  }
-
-  of(
-    hours: readonly { readonly begin: number; readonly hour: StoredHour }[],
-    eventId: string,
-    now: number,
-  ): Analytics {
-    for (const { begin, hour } of hours) this.#add(begin, hour);
-    const { watching, below } = this.#index;
-    const elements = [...this.#elements].filter(([id]) => id !== eventId);
-    return {
-      ...this.#figures(this.#whole),
-      isExact: below === everybody,
-      watching: Object.values(watching).reduce(
-        (sum, [count, at]) => sum + (now - at < watchedMs ? count : 0),
-        0,
-      ),
-      steps: inOrder(this.#steps).map(([from, sum]) => ({ from, ...this.#figures(sum) })),
-      elements: elements.map(([id, { whole, steps }]) => ({
-        id,
-        ...this.#elementFigures(whole),
-        steps: inOrder(steps).map(([from, sum]) => ({ from, ...this.#elementFigures(sum) })),
-      })),
-      retention: this.#retention(),
-    };
-  }
-
-  #add(begin: number, { names, metrics, cells, people }: StoredHour): void {
-    const gained = metrics.map(metric => indexIn(this.#metrics, metric, Number.POSITIVE_INFINITY));
-    for (const [code, cell] of cells)
-      for (const sum of this.#sumsOf(begin, names, code)) addCell(sum.cell, cell, gained);
-    for (const [hash, codes] of people) {
-      if (hash >= this.#index.below) continue;
-      for (const code of codes) for (const sum of this.#sumsOf(begin, names, code)) sum.people.add(hash);
-    }
-  }
-
-  /** Returns the sums that a minute with a name counts for. */
-  #sumsOf(begin: number, names: readonly string[], code: number): readonly Sum[] {
-    const seconds = begin / 1_000 + Math.floor(code / namesMax) * 60;
-    const from = seconds - (seconds % this.#step);
-    const name = names[code % namesMax] ?? "";
-    const element = this.#elements.get(name) ?? { whole: new Sum(), steps: new Map<number, Sum>() };
-    this.#elements.set(name, element);
-    return [this.#whole, sumAt(this.#steps, from), element.whole, sumAt(element.steps, from)];
-  }
-
-  #figures({ people, cell: { actions, gained } }: Sum): Figures {
-    const points = Object.fromEntries(gained.map((sum, at) => [this.#metrics[at] ?? "", sum] as const));
-    return { people: this.#estimate(people.size), actions, points };
-  }
-
-  #elementFigures(sum: Sum): ElementFigures {
-    return { ...this.#figures(sum), votes: sum.cell.votes };
-  }
-
-  /** Counts for each step those who acted in it first, and how many of them acted in it and in each step that follows. */
-  #retention(): Analytics["retention"] {
-    const all = inOrder(this.#steps);
-    const [first, last] = [all.at(0)?.[0] ?? 0, all.at(-1)?.[0] ?? 0];
-    const step = this.#step * Math.max(1, Math.ceil(((last - first) / this.#step + 1) / cohortsMax));
-    const active = new Map<number, Set<number>>();
-    for (const [from, { people }] of all) {
-      const at = Math.floor((from - first) / step);
-      const acted = active.get(at) ?? new Set();
-      active.set(at, acted);
-      for (const person of people) acted.add(person);
-    }
-    const seen = new Set<number>();
-    const steps = all.length === 0 ? 0 : Math.floor((last - first) / step) + 1;
-    const cohorts = Array.from({ length: steps }, (_, at) => {
-      const cohort = [...(active.get(at) ?? [])].filter(person => !seen.has(person));
-      for (const person of cohort) seen.add(person);
-      const acted = Array.from({ length: steps - at }, (_, later) => {
-        const then = active.get(at + later);
-        return this.#estimate(cohort.filter(person => then?.has(person)).length);
-      });
-      return { from: first + at * step, people: this.#estimate(cohort.length), acted };
-    });
-    return { step, cohorts };
-  }
-
-  #estimate(people: number): number {
-    return Math.round((people * everybody) / this.#index.below);
-  }
-}
-
-function sumAt(sums: Map<number, Sum>, at: number): Sum {
-  const sum = sums.get(at) ?? new Sum();
-  sums.set(at, sum);
-  return sum;
-}
-
-function inOrder(sums: ReadonlyMap<number, Sum>): readonly (readonly [number, Sum])[] {
-  return [...sums].sort(([a], [b]) => a - b);
 }

@@ -47,6 +47,7 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
   const timeline = shown.map((each): History["timeline"][number] => {
     const { element, phase, publishedAt } = each;
     const parent = parents.get(element.id);
+    const shownTexts = element.state?.answers as History["timeline"][number]["answers"];
     return withoutNulls({
       id: element.id,
       content_type: String(element.attributes.content_type),
@@ -57,6 +58,7 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
       updated_at_iso: isoOf(Math.max(element.updated, publishedAt)),
       custom_fields: byLocale(publicFields(each)),
       ...contentOf(each),
+      ...(shownTexts === undefined ? {} : { answers: shownTexts }),
       vote: votingRulesOf(element.attributes),
     });
   });

@@ -29,7 +29,7 @@ export interface LiveOptions {
   /** Unix ms. */
   readonly clock: () => number;
   /** Notes how many listen to an event in this process. */
-  readonly watched: (eventId: string, count: number) => Promise<void>;
+  readonly watched: (eventId: string, count: number) => void;
 }
 
 type ReadFeed = (id: string) => Promise<object | null>;
@@ -146,7 +146,7 @@ class Pages {
         const feed = await read(id);
         if (feed === null) throw unknownFeed();
         const listeners = name === "history" ? live.listenersOf(`${name}/${id}`) : 0;
-        if (listeners > 0) await watched(id, listeners);
+        if (listeners > 0) watched(id, listeners);
         return {
           key: `${name}/${id}`,
           // Read a moment ago: an event that has been removed since is missed with the next read.

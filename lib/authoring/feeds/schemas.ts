@@ -93,6 +93,12 @@ export const HistorySchema = named(
           question,
           options: described(v.array(byLocale), "Fields of each option"),
           correct_option: correctOption,
+          answers: v.exactOptional(
+            described(
+              v.array(v.object({ id, text: described(v.string(), "What the fan wrote") })),
+              "Texts of fans that are shown, the one that was shown last first",
+            ),
+          ),
           vote: votingRules,
         }),
       ),

@@ -19,21 +19,30 @@ import { plainValues } from "./sources.ts";
 
 /** The scale of a rating that names none, as its content type says. */
 const scaleDefault = 5;
+/** The length of a text where the element names none, and the most that it may name, as the content type says. */
+const textDefault = 280;
+const textMost = 1_024;
 
 /** Finds the elements that votes name. */
 export class VotedElements implements ElementSource {
   readonly #owners: Owners;
   readonly #sources: Sources;
   readonly isVerifiedUser: ElementSource["isVerifiedUser"];
+  readonly keepAnswer: ElementSource["keepAnswer"];
 
   constructor({
     owners,
     sources,
     isVerifiedUser,
-  }: Pick<ElementSource, "isVerifiedUser"> & { readonly owners: Owners; readonly sources: Sources }) {
+    keepAnswer,
+  }: Pick<ElementSource, "isVerifiedUser" | "keepAnswer"> & {
+    readonly owners: Owners;
+    readonly sources: Sources;
+  }) {
     this.#owners = owners;
     this.#sources = sources;
     this.isVerifiedUser = isVerifiedUser;
+    this.keepAnswer = keepAnswer;
   }
 
   async element(id: string): Promise<VotedElement | null> {
@@ -90,7 +99,7 @@ function votedElement(record: ElementRecord, event: EventRecord, spaceId: string
   const { id, attributes } = record;
   const { correct_option: answer, content_type: type } = attributes;
   const { options = [] } = (attributes.question ?? {}) as { readonly options?: readonly unknown[] };
-  const { points, scale } = plainValues(attributes.custom_fields);
+  const { points, scale, max_length: longest } = plainValues(attributes.custom_fields);
   const steps = type === "rating" ? (numberOf(scale) ?? scaleDefault) : 0;
   return {
     id,
@@ -103,6 +112,7 @@ function votedElement(record: ElementRecord, event: EventRecord, spaceId: string
     rightOption: typeof answer === "number" && answer > 0 ? answer : null,
     tellsAnswer: attributes.reveal_answer_on_vote === true,
     points: numberOf(points) ?? 0,
+    textMax: type === "ask" ? Math.min(numberOf(longest) ?? textDefault, textMost) : 0,
     at: eachMoment(now => momentOf(record, event, now)),
   };
 }

@@ -46,6 +46,11 @@ export function statsKey(id: string): string {
   return `stats:${id}`;
 }
 
+/** The key of the log of texts that fans sent to an element. */
+export function answersKey(id: string): string {
+  return `answers:${id}`;
+}
+
 /** Counts the elements of an event in a phase. Revoked and cancelled ones are counted in `all` alone. */
 export function elementCounts({ elements }: Contents, { begin, end, state, at: now }: EventPhase) {
   const counts = { all: elements.length, drafts: 0, scheduled: 0, published: 0 };

@@ -23,6 +23,7 @@ export {
 } from "./content.ts";
 export type { ContentType } from "./content_types.ts";
 export {
+  answersKey,
   type Contents,
   type ContentsEntry,
   chronological,

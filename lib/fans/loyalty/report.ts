@@ -83,16 +83,35 @@ export async function reportAll(
   reports: readonly ActionReport[],
 ): Promise<RunAllOutcome> {
   const named = await Promise.all(reports.map(each => namedElement(services, user, each)));
-  const commands = reports.map(
-    (each, index): MakeCommand =>
+  const namings = reports.map((each, index): NamingReport => ({ user, report: each, named: named[index] }));
+  const commands = namings.map(
+    (naming): MakeCommand =>
       (config, now) =>
-        reportCommand(services, { user, report: each, named: named[index] }, config, now),
+        reportCommand(services, naming, config, now),
   );
   const outcome = await runCommands(services, user, commands);
-  if (!(outcome.error instanceof MergedUserError)) return outcome;
+  if (!(outcome.error instanceof MergedUserError)) return await withTexts(services, namings, outcome);
   const account = { ...user, userId: outcome.error.account };
   const rest = await runCommands(services, account, commands.slice(outcome.applied));
-  return { ...rest, applied: outcome.applied + rest.applied };
+  return await withTexts(services, namings, { ...rest, applied: outcome.applied + rest.applied });
+}
+
+/** Keeps the texts of actions that took effect, up to the first that cannot be kept. */
+async function withTexts(
+  services: ReportServices,
+  namings: readonly NamingReport[],
+  outcome: RunAllOutcome,
+): Promise<RunAllOutcome> {
+  for (const [index, naming] of namings.slice(0, outcome.applied).entries()) {
+    if (naming.named === undefined) continue;
+    try {
+      const vote = voteOf(naming);
+      if (vote !== null) await keepText(services, naming, vote, Number.POSITIVE_INFINITY);
+    } catch (error) {
+      return { applied: index, error };
+    }
+  }
+  return outcome;
 }
 
 /** Applies an action that may name an element. */
@@ -111,7 +130,10 @@ async function reportNaming(
       const vote = voteOf(naming);
       if (vote === null) return { isNew, vote };
       const now = storeTime(services);
-      return { isNew, vote: await countedVote(services.store, of, { vote, isNew, now }) };
+      const counted = await countedVote(services.store, of, { vote, isNew, now });
+      const votes = isKept(vote.element) ? counted.vote.votes : Number.POSITIVE_INFINITY;
+      await keepText(services, naming, vote, votes);
+      return { isNew, vote: counted };
     });
   try {
     return await attempt(await namedElement(services, user, reported));
@@ -119,6 +141,19 @@ async function reportNaming(
     if (!(error instanceof AppError) || !readAgain.has(error.code)) throw error;
     return await attempt(await namedElement(services, user, reported, true));
   }
+}
+
+/**
+ * Keeps the text of a vote after its commit, also of one that was counted before: a process may have died between. It is bound by
+ * the number of votes, as the id of another action proves nothing.
+ */
+async function keepText(
+  { elements }: Pick<ReportServices, "elements">,
+  { user: { userId }, report: { actionId } }: NamingReport,
+  { element, text }: Vote,
+  textsMax: number,
+): Promise<void> {
+  if (text !== null) await elements.keepAnswer({ element, userId, actionId, text, textsMax });
 }
 
 /** Finds the element that a report names. */

@@ -18,10 +18,9 @@ import {
   notedTime,
   resources,
   revelation,
-  statsKey,
 } from "../../table/mod.ts";
 import type { Apps } from "../apps/apps.ts";
-import { contentsOf, entryOf, eventKey, eventOf, noteChange } from "../contents.ts";
+import { contentsOf, deletesOf, entryOf, eventKey, eventOf, noteChange } from "../contents.ts";
 import {
   badAction,
   badAttribute,
@@ -104,7 +103,7 @@ export function elementKind({ apps }: ControlServices): Kind {
           : [parent === undefined || parent === entity.id ? entry : { ...entry, parent }],
       );
       tx.put(contentsKey(eventId), { rev: rev + 1, elements: left });
-      tx.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
+      for (const left of deletesOf(entity.id)) tx.effect(left);
     },
   };
 }
@@ -147,6 +146,7 @@ function prepared(entity: Entity, tx: Transaction, change: Change, apps: Apps): 
   if (previous !== null && isPublished(previous, tx, now)) requireUnfrozen(previous, next, change);
   else requireContent(next, tx, change, apps);
   requireParent(next, tx, change, apps);
+  if (input.answers !== undefined) return withAnswers(next, input.answers);
   if (input.action === null) return next;
   const { actions, at } = phaseOf(next, tx, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
@@ -155,6 +155,33 @@ function prepared(entity: Entity, tx: Transaction, change: Change, apps: Apps): 
   const name = notedBy[input.action as keyof typeof notedBy];
   // What was revealed once stays so since then.
   return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? at } };
+}
+
+/** A text of a fan that feeds show. */
+export interface ShownAnswer {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Most texts of an element that are shown. */
+export const shownAnswersMax = 50;
+
+/** Shows and hides texts. What was shown last comes first. */
+function withAnswers(entity: Entity, answers: NonNullable<Input["answers"]>): Entity {
+  const shown = new Map<string, string>();
+  for (const { id, text } of answers) {
+    if (text === undefined) shown.delete(id);
+    else shown.set(id, text);
+  }
+  const named = new Set(answers.map(({ id }) => id));
+  const added = [...shown].map(([id, text]): ShownAnswer => ({ id, text })).toReversed();
+  const kept = ((entity.state?.answers ?? []) as readonly ShownAnswer[]).filter(({ id }) => !named.has(id));
+  const all = [...added, ...kept];
+  if (all.length <= shownAnswersMax) return { ...entity, state: { ...entity.state, answers: all } };
+  throw new AppError(
+    "conflict",
+    `Cannot show more than ${shownAnswersMax} texts of an element: hide others first`,
+  );
 }
 
 /** Attributes of drafts are frozen from the first publication on; the right option is not. */

@@ -27,10 +27,10 @@ import {
   elementKey,
   noContents,
   resources,
-  statsKey,
 } from "../../table/mod.ts";
 import {
   assetsIn,
+  deletesOf,
   eventKey,
   noteAssets,
   noteChange,
@@ -100,7 +100,7 @@ export function eventKind(services: ControlServices): Kind {
       const ids = (contents?.elements ?? []).map(({ id }) => id);
       for (const id of ids.slice(0, deletesMax)) tx.put(elementKey(id), null);
       for (const id of [entity.id, ...ids.slice(0, deletesMax)])
-        tx.effect({ type: "delete", shape: "tally", key: statsKey(id) });
+        for (const left of deletesOf(id)) tx.effect(left);
       const left = ids.slice(deletesMax);
       for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
         tx.effect(write);

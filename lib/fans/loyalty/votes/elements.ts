@@ -37,6 +37,8 @@ export interface VotedElement {
   /** True if a user sees the answer with the own vote. */
   readonly tellsAnswer: boolean;
   readonly points: number;
+  /** Most characters of a text that a user sends with a vote; 0: it takes none. */
+  readonly textMax: number;
   /** Returns what it is at a time of the store, in Unix ms. */
   at(now: number): ElementMoment;
 }
@@ -53,8 +55,20 @@ export interface ElementSource {
     readonly spaceId: string;
     readonly elements: readonly VotedElement[];
   } | null>;
+  /** Keeps the text of a vote, once for its action. */
+  keepAnswer(sent: SentText): Promise<void>;
   /** Tells if the user has proved an address or is vouched for by another provider. */
   isVerifiedUser(projectId: string, userId: string): Promise<boolean>;
+}
+
+/** A text that a user sent to an element. */
+export interface SentText {
+  readonly element: Pick<VotedElement, "id" | "projectId">;
+  readonly userId: string;
+  readonly actionId: string | undefined;
+  readonly text: string;
+  /** Most texts of the user that are kept: one for each vote. */
+  readonly textsMax: number;
 }
 
 /** What rules read of an element, as the history records it. */

@@ -28,6 +28,8 @@ export interface Standing {
 export interface Vote {
   readonly element: VotedElement;
   readonly options: readonly number[];
+  /** What the user writes; null where the element takes no text, or none was sent. */
+  readonly text: string | null;
   /** False for back ends that did not ask for the guard. */
   readonly isGuarded: boolean;
 }
@@ -35,16 +37,33 @@ export interface Vote {
 /**
  * Reads the vote of an action. Without the guard, an action whose options the element does not have is no vote.
  *
- * @throws {AppError} `option`: the element has no such options, or does not take as many.
+ * @throws {AppError} `option`: the element has no such options, or does not take as many. `validation_failed`: the text is empty or too long.
  */
-export function readVote(element: VotedElement, { option }: ActionData, isGuarded: boolean): Vote | null {
+export function readVote(
+  element: VotedElement,
+  { option, text: sent }: ActionData,
+  isGuarded: boolean,
+): Vote | null {
+  const text = element.textMax === 0 || sent === undefined ? null : sent;
+  if (text !== null && !isText(text, element.textMax)) {
+    if (!isGuarded) return null;
+    throw new AppError("validation_failed", "Cannot send the text to the element", {
+      fields: [{ pointer: "/data/text", detail: `Expected a text of 1 to ${element.textMax} characters` }],
+    });
+  }
   const options = option === undefined ? [] : optionsOf(option);
   const fault = options === null ? wellFormed(element.options) : optionFault(element, options);
-  if (options !== null && fault === null) return { element, options, isGuarded };
+  if (options !== null && fault === null) return { element, options, text, isGuarded };
   if (!isGuarded) return null;
   throw new AppError("option", "Cannot vote for these options", {
     fields: [{ pointer: "/data/option", detail: fault ?? "" }],
   });
+}
+
+function isText(value: unknown, lengthMax: number): value is string {
+  return (
+    typeof value === "string" && value.trim() !== "" && [...value].length <= lengthMax && value.isWellFormed()
+  );
 }
 
 function wellFormed(options: number): string {

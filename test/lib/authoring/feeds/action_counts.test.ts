@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../../lib/auth/crypto/mod.ts";
-import { ActionCounts, EventAnalytics, Owners, readCounts } from "../../../../lib/authoring/feeds/mod.ts";
+import { EventAnalytics } from "../../../../lib/authoring/feeds/event_analytics.ts";
+import { ActionCounts, Owners, readCounts } from "../../../../lib/authoring/feeds/mod.ts";
 import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
 import { Places } from "../../../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
@@ -23,9 +24,10 @@ it("actions that name 10,000 others leave no room for more until the next write,
     log: (_, event, { actions }) => void lost.push([event, actions]),
   };
   const shared = { store, timer: systemTimer, logger };
+  const analytics = new EventAnalytics({ ...shared, clock, holder: "a" });
   const counts = new ActionCounts({
     ...shared,
-    analytics: new EventAnalytics({ ...shared, clock, holder: "a" }),
+    analytics,
     owners: new Owners({
       ...{ store, clock },
       places: new Places({ store, random: systemRandom }),

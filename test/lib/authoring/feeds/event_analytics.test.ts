@@ -3,12 +3,9 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import {
-  EventAnalytics,
-  type NamedActions,
-  PeopleSample,
-  readAnalytics,
-} from "../../../../lib/authoring/feeds/event_analytics.ts";
+import { EventAnalytics, type NamedActions } from "../../../../lib/authoring/feeds/event_analytics.ts";
+import { PeopleSample } from "../../../../lib/authoring/feeds/people_sample.ts";
+import { readAnalytics } from "../../../../lib/authoring/feeds/read_analytics.ts";
 import { directoryPartition } from "../../../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
 import { systemTimer } from "../../../../lib/http/requests/body.ts";
