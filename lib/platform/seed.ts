@@ -7,7 +7,6 @@ import { identityFaults, spaceIssuerFaults } from "../fans/identity/settings.ts"
 import { boardFaults } from "../fans/leaderboards/settings/board_settings.ts";
 import { locationFaults } from "../fans/location/location.ts";
 import { compileConfig } from "../fans/loyalty/mod.ts";
-import { showFaults } from "../pages/show/settings.ts";
 import type { Store } from "../storage/mod.ts";
 
 /**
@@ -50,7 +49,6 @@ export function settingsFaults(
         ...boardFaults(settings, pointer),
         ...identityFaults(settings, pointer),
         ...locationFaults(settings, pointer),
-        ...showFaults(settings, pointer),
       ];
     case "event":
       return [...boardFaults(settings, pointer), ...locationFaults(settings, pointer)];

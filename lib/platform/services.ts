@@ -241,7 +241,10 @@ function createAuthoring(
     publicUrl,
     blobs,
     logger,
-    settingsFaults,
+    settingsFaults: (kind, settings, pointer) => [
+      ...settingsFaults(kind, settings, pointer),
+      ...((kind === "project" && options.show?.faults(settings, pointer)) || []),
+    ],
     live: leaderboards.live,
     holder: uuid(random),
     async beforeShowChange(ids) {

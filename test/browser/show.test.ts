@@ -129,6 +129,9 @@ describe("the show", { skip: browserAvailable() }, () => {
 
   it("shows boards, the shop and events, and signs out", async () => {
     const { page, faults } = await world.visit(`?event=${world.event}#/me`);
+    const password = page.getByLabel("Password");
+    assert.equal(await password.getAttribute("type"), "password");
+    assert.equal(await password.getAttribute("autocomplete"), "current-password");
     await page.getByLabel("Your name").fill("Çağla");
     await page.getByRole("button", { name: "Join with a name" }).click();
     await page.getByRole("button", { name: "Sign out" }).waitFor();

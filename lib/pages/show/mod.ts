@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { listingsOf, type Sources } from "../../authoring/feeds/mod.ts";
-import { AppError } from "../../base/errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { digestOf, isLoopback } from "../../base/text/mod.ts";
 import { type Area, open, route } from "../../http/mod.ts";
 import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
@@ -15,7 +15,7 @@ import { fileReply, type PageFile, type ReadPageFiles, readOnce, taggedReply } f
 import { pageText } from "./html.ts";
 import type { PageData } from "./page_data.ts";
 import { pageFiles } from "./page_files.ts";
-import { shownBoards, showSettings } from "./settings.ts";
+import { showFaults, shownBoards, showSettings } from "./settings.ts";
 
 export type { PageFile } from "../shared/mod.ts";
 
@@ -35,8 +35,12 @@ export interface ShowServices {
   readonly clock: () => number;
 }
 
-/** Makes the area for a platform. */
-export type CreateShow = (services: ShowServices) => Area;
+/** Makes the area for a platform, and checks the settings behind it. */
+export interface CreateShow {
+  (services: ShowServices): Area;
+  /** Lists the faults of the section `show` in the settings of a project; `pointer` is the place of the settings. */
+  readonly faults: (settings: Readonly<Record<string, unknown>>, pointer: string) => readonly FieldError[];
+}
 
 /** Most events that the page knows before its first request. */
 const eventsMax = 24;
@@ -57,10 +61,13 @@ const unchanged = { 304: { description: "The caller has it, as If-None-Match say
 
 /** Creates the show, as the option `show` of a platform. */
 export function createShow({ files = packagedFiles }: ShowOptions = {}): CreateShow {
-  return services => {
-    const read = readOnce(files);
-    return { name: "show", family: "problem", routes: [pageRoute(services, read), fileRoute(read)] };
-  };
+  const read = readOnce(files);
+  const create = (services: ShowServices): Area => ({
+    name: "show",
+    family: "problem",
+    routes: [pageRoute(services, read), fileRoute(read)],
+  });
+  return Object.assign(create, { faults: showFaults });
 }
 
 function pageRoute(services: ShowServices, read: ReadPageFiles) {

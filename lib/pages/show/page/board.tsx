@@ -64,7 +64,7 @@ function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
       <Rows entries={board.data} userId={userId} />
       {around.value.length > 0 && (
         <>
-          <h3>{t("you")}</h3>
+          <h2>{t("you")}</h2>
           <Rows entries={around.value} userId={userId} />
         </>
       )}

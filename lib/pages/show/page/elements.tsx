@@ -119,6 +119,7 @@ function Choice({ show, item }: ItemProps) {
   const stat = show.stats.get(item.id);
   const most = item.vote.max === 0 ? item.options.length : item.vote.max;
   const isMany = most > 1;
+  const least = Math.max(item.vote.min, 1);
   const mine = own.value;
   const mayVote = isOpen(item) && canVoteAgain(item, mine);
   const showsBars = showsResults(item, { own: mine, votes: stat?.value?.votes }) || peeks.value;
@@ -136,9 +137,8 @@ function Choice({ show, item }: ItemProps) {
     group.current?.querySelector("button")?.focus();
   }
   function onKeyDown(event: KeyboardEvent): void {
-    const option = Number(event.key);
-    if (!(option >= 1 && option <= item.options.length) || event.ctrlKey || event.metaKey || event.altKey)
-      return;
+    const option = optionOf(event, item);
+    if (option === null) return;
     group.current?.querySelectorAll("button")[option - 1]?.focus();
     press(option);
   }
@@ -164,25 +164,35 @@ function Choice({ show, item }: ItemProps) {
         ))}
       </fieldset>
       {isMany && mayVote && (
-        <button
-          type="button"
-          class="main"
-          disabled={marked.value.length < Math.max(item.vote.min, 1)}
-          onClick={send}
-        >
+        <button type="button" class="main" disabled={marked.value.length < least} onClick={send}>
           {t("vote")}
         </button>
       )}
       <VoteLine own={mine} />
       <Answer item={item} own={mine} />
       {stat !== undefined && (
-        <Results stat={stat} isShown={showsBars} onPeek={mayVote ? () => (peeks.value = true) : null} />
+        <Results
+          stat={stat}
+          isShown={showsBars}
+          onPeek={mayVote && !isQuiz(item) ? () => (peeks.value = true) : null}
+        />
       )}
     </>
   );
 }
 
 type Votes = readonly number[] | undefined;
+
+/** Returns the option that a key names; null: none. */
+function optionOf({ key, ctrlKey, metaKey, altKey }: KeyboardEvent, { options }: Item): number | null {
+  const option = Number(key);
+  return option >= 1 && option <= options.length && !ctrlKey && !metaKey && !altKey ? option : null;
+}
+
+/** What others chose would tell the answer. */
+function isQuiz({ content_type: type }: Item): boolean {
+  return type === "quiz" || type === "trivia";
+}
 
 function hasVotes(votes: Votes): boolean {
   return votes?.some(each => each > 0) === true;
@@ -191,6 +201,7 @@ function hasVotes(votes: Votes): boolean {
 /** Results before the own vote sway it, so those of such elements are a step of their own. */
 function showsResults(item: Item, { own, votes }: { readonly own: OwnVote | null; readonly votes: Votes }) {
   const hasVoted = own !== null && (own.count > 0 || own.state === "counted");
+  if (isOpen(item) && isQuiz(item)) return false;
   return hasVotes(votes) && (hasVoted || !isOpen(item) || item.vote.resultsMode !== "vote");
 }
 
@@ -228,7 +239,7 @@ function Answer({ item, own }: { readonly item: Item; readonly own: OwnVote | nu
 function canVoteAgain(item: Item, own: OwnVote | null): boolean {
   if (own === null || own.state === "late") return own === null;
   if (own.state !== "counted" && own.state !== "refused" && own.state !== "verify") return false;
-  return item.vote.perUser === 0 ? item.content_type !== "quiz" : own.count < item.vote.perUser;
+  return item.vote.perUser === 0 ? !isQuiz(item) : own.count < item.vote.perUser;
 }
 
 interface OptionProps {
