@@ -10,6 +10,7 @@ import {
   type Cors,
   emptyEventStream,
   isEventSource,
+  type LimitFields,
   platformResponse,
   prefersHtml,
   respond,
@@ -170,6 +171,7 @@ export class Dispatcher {
       target: hot?.target ?? splitUrl(text),
       parsed: hot,
       extra: cors === null ? null : cors.answer(request),
+      limits: null,
     };
   }
 
@@ -235,17 +237,18 @@ export class Dispatcher {
   }
 
   #close(reply: Reply, isFailure: boolean, endpoint: Endpoint | null, exchange: Exchange): Response {
-    const { requestId, extra, info } = exchange;
+    const { requestId, extra, limits, info } = exchange;
     const createResponse = info.createResponse ?? platformResponse;
     const head = exchange.request.method === "HEAD";
     const cacheable = !isFailure && endpoint?.route.cache === "public";
     const jsonType = (endpoint?.family ?? problemFamily).successMediaType;
     try {
-      return respond(reply, { requestId, head, cacheable, jsonType, extra }, createResponse);
+      return respond(reply, { requestId, head, cacheable, jsonType, extra, limits }, createResponse);
     } catch (error) {
       // The handler returned a status, header or value that no Response can have.
       const failure = this.#fail(error, endpoint, exchange);
-      return respond(failure, { requestId, head, cacheable: false, jsonType, extra }, createResponse);
+      const context = { requestId, head, cacheable: false, jsonType, extra, limits };
+      return respond(failure, context, createResponse);
     }
   }
 
@@ -308,8 +311,10 @@ export interface Exchange {
   readonly requestId: string;
   readonly target: Target;
   parsed: ParsedParameters | null;
-  /** Header fields of every answer to the request, errors too; replaced, never changed in place. */
-  extra: Readonly<Record<string, string>> | null;
+  /** Header fields of every answer to the request, errors too. */
+  readonly extra: Readonly<Record<string, string>> | null;
+  /** What the request has spent, for its answer. A copy of `extra` with two more names cost 12 of 51 µs on Node 20. */
+  limits: LimitFields | null;
 }
 
 /** The part of a request that guards read. The query is parsed when a guard first asks for it. */

@@ -8,6 +8,7 @@ import { AppError } from "../../base/errors/mod.ts";
 import type { LimitRule } from "../../storage/mod.ts";
 import type { Failover, Spending } from "../rate_limit/failover.ts";
 import { rateLimitPolicy, rateLimitState } from "../rate_limit/policies.ts";
+import type { LimitFields } from "../replies/replies.ts";
 import type { Authorized, ClientInfo, ContentLimit, RateLimit } from "../route.ts";
 
 /** The limit of wrong credentials on routes that have a limit. */
@@ -20,7 +21,7 @@ export interface FailureLimit {
 interface Account {
   readonly exchange: {
     readonly info: ClientInfo;
-    extra: Readonly<Record<string, string>> | null;
+    limits: LimitFields | null;
   };
   readonly counter: Failover;
 }
@@ -63,9 +64,9 @@ export async function countContent(
     const message = `Cannot accept ${cost} at once: send at most ${most} in a request`;
     throw new AppError("payload_too_large", message);
   }
-  const { extra } = account.exchange;
+  const { limits } = account.exchange;
   await spend({ subject: subject(call), rules, onLimiterFailure: "local", cost }, account);
-  account.exchange.extra = extra;
+  account.exchange.limits = limits;
 }
 
 /**
@@ -87,13 +88,9 @@ async function spend(spending: Spending, { exchange, counter }: Account): Promis
   const { rules } = spending;
   const verdicts = await counter.spend(spending);
   if (verdicts === null) return;
-  exchange.extra = {
-    ...exchange.extra,
-    "ratelimit-policy": rateLimitPolicy(rules),
-    ratelimit: rateLimitState(verdicts, rules),
-  };
+  exchange.limits = { policy: rateLimitPolicy(rules), state: rateLimitState(verdicts, rules) };
+  if (verdicts.every(({ allowed }) => allowed)) return;
   const refused = verdicts.flatMap(({ allowed }, index) => (allowed ? [] : [rules[index]?.name ?? ""]));
-  if (refused.length === 0) return;
   throw new AppError("rate_limited", "Cannot answer the request: too many were made; wait before the next", {
     retryAfterMs: Math.max(...verdicts.map(({ retryAfterMs }) => retryAfterMs)),
     details: { "violated-policies": refused },

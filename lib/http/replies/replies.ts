@@ -96,6 +96,12 @@ function wrap<const T, S extends number>(
   return headers === undefined ? { status, json: value } : { status, json: value, headers };
 }
 
+/** The fields `RateLimit-Policy` and `RateLimit`. */
+export interface LimitFields {
+  readonly policy: string;
+  readonly state: string;
+}
+
 interface ResponseContext {
   readonly requestId: string;
   /** True for HEAD requests: the Response has the length of the body, and no body. */
@@ -104,6 +110,7 @@ interface ResponseContext {
   readonly cacheable: boolean;
   readonly jsonType: string;
   readonly extra: Readonly<Record<string, string>> | null;
+  readonly limits: LimitFields | null;
 }
 
 /** Characters of a header field (RFC 9110, section 5.5). */
@@ -139,6 +146,10 @@ export function respond(reply: Reply, context: ResponseContext, create: Response
     const value = context.extra[name];
     if (value !== undefined)
       headers[name] = name === "vary" && headers.vary ? `${headers.vary}, ${value}` : value;
+  }
+  if (context.limits !== null) {
+    headers["ratelimit-policy"] = context.limits.policy;
+    headers.ratelimit = context.limits.state;
   }
   if (!context.head) return create(body, { status: reply.status, headers });
   if (typeof body === "string") headers["content-length"] = String(new TextEncoder().encode(body).byteLength);
