@@ -30,7 +30,6 @@ const happenings: readonly string[] = [
   ...["issue token", "revoke token"].map(name => `op:${name}`),
   "client:repeats 503",
   "client:no answer",
-  "log:board_update_deferred",
 ];
 
 describe("simulations", () => {
