@@ -144,7 +144,7 @@ describe("addresses on the command line", () => {
     const { cli, addApp, addProject, create } = await opened(t);
     const base = "http://127.0.0.1:8787";
     const consumer = await cli(`url consumer --project ${ids.project} --event ${ids.event}`);
-    assert.equal(consumer.stdout, `${base}/?project=${ids.project}&event=${ids.event}\n`);
+    assert.equal(consumer.stdout, `${base}/show?project=${ids.project}&event=${ids.event}\n`);
     assert.equal(consumer.requests.length, 1);
     assert.equal(
       (await cli(`url studio --project ${ids.project}`)).stdout,

@@ -109,7 +109,7 @@ describe("the test kit", () => {
     await kit.passTime("1 hour");
     assert.equal(kit.webhooks.received.length, 0);
     kit.webhooks.accept();
-    await kit.passTime("1 hour");
+    await kit.passTime("2 hours");
     assert.equal(kit.webhooks.received.length, 1);
   });
 
