@@ -138,7 +138,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { full: { type: "boolean" }, mutant: { type: "string" } },
 });
-if (values.full) process.env.GRANDSTAND_TEST_FULL = "1";
+if (values.full) process.env.TEST_FULL = "1";
 // A larger young generation: tests leave much behind that is soon garbage.
 const nodeOptions = "--enable-source-maps --max-semi-space-size=64";
 process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} ${nodeOptions}`.trim();

@@ -1,5 +1,5 @@
 /** True in a full run (`npm test -- --full`, as in CI): every suite on every store, every random case. */
-export const isFullRun: boolean = process.env.GRANDSTAND_TEST_FULL === "1";
+export const isFullRun: boolean = process.env.TEST_FULL === "1";
 
 /** The reason to leave something to a full run, or false in one. */
 export function skipUnlessFull(what: string): string | false {
