@@ -53,6 +53,9 @@ describe("the page of the show", () => {
     assert.equal(data.now, world.clock.now());
     assert.ok(data.events.some((event: { id: string }) => event.id === ids.event));
     assert.ok(data.boards.includes("overall"));
+    assert.equal(data.limitsPlaces, true);
+    const other = dataOf((await world.call(`/show?project=${ids.otherProject}`)).text);
+    assert.equal(other.limitsPlaces, false, "nobody is asked where they are for a project without a policy");
     assert.ok(compressed(text) <= 4 * kilobyte);
     for (const [, address = ""] of text.matchAll(/(?:src|href)="(show\/[^"]+)"/g)) {
       const file = await world.call(`/${address}`);

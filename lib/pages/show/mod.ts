@@ -163,6 +163,7 @@ async function dataOf(
         end_at: each.end_at,
       })),
       boards: shownBoards(settings),
+      limitsPlaces: [settings, owned?.event.settings].some(each => each?.location !== undefined),
       settings: shown,
     },
   };

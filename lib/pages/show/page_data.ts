@@ -26,5 +26,7 @@ export interface PageData {
   readonly event: string | null;
   readonly events: readonly ListedEvent[];
   readonly boards: readonly string[];
+  /** True where project or event say for which countries they are. */
+  readonly limitsPlaces: boolean;
   readonly settings: Omit<ShowSettings, "boards" | "embed">;
 }

@@ -189,7 +189,9 @@ export class Show {
   }
 
   async #checkPlace(): Promise<void> {
-    const { project, event } = this.data;
+    const { project, event, limitsPlaces } = this.data;
+    // The platform refuses an unknown country unless settings say otherwise, also where there is no policy to apply.
+    if (!limitsPlaces) return;
     try {
       if (event === null) await this.client.location.checkProjectLocation({ projectId: project.id });
       else await this.client.location.checkEventLocation({ projectId: project.id, eventId: event });
