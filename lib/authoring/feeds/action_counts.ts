@@ -11,6 +11,7 @@
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { addBounded } from "../../base/text/mod.ts";
 import { directoryPartition } from "../../fans/directory/records.ts";
+import type { CountedAction } from "../../fans/loyalty/deliver.ts";
 import { optionsOf } from "../../fans/loyalty/votes/elements.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
 import { mapConcurrent, PacedBatcher } from "../../storage/background/mod.ts";
@@ -34,17 +35,6 @@ interface ActionCountServices {
   readonly timer: Timer;
   readonly logger: Logger;
   readonly analytics: EventAnalytics;
-}
-
-/** An action that took effect. */
-export interface CountedAction {
-  readonly spaceId: string;
-  readonly userId: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  /** What the user gained, by metric. */
-  readonly gained: Readonly<Record<string, number>>;
-  /** True for the payment of a vote that was counted before. */
-  readonly isReveal: boolean;
 }
 
 /** The actions that name the same. */

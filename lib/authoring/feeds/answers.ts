@@ -53,8 +53,11 @@ export async function keepAnswer(
         writes: [
           { type: "put", key: sentKey, value, expireAt: now + sentMs },
           {
-            ...{ type: "append", key: answersKey(element.id), at: now, maxLength: answersMax },
+            type: "append",
+            key: answersKey(element.id),
             value: JSON.stringify({ text }),
+            at: now,
+            maxLength: answersMax,
           },
         ],
         answer: null,

@@ -28,7 +28,7 @@ export interface DeliveryServices extends Pick<LoyaltyServices, "boards" | "logg
 }
 
 /** An action that took effect, or the payment of a vote (`isReveal`), with what the user gained by metric. */
-interface CountedAction {
+export interface CountedAction {
   readonly spaceId: string;
   readonly userId: string;
   readonly data: ActionData;

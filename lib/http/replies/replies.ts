@@ -226,9 +226,14 @@ export function pageFields(
   images: string,
   { frames = "'none'", media }: { readonly frames?: string; readonly media?: string } = {},
 ): Readonly<Record<string, string>> {
-  const policy =
-    `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images};${media === undefined ? "" : ` media-src ${media};`} connect-src 'self'; base-uri 'none'; ` +
-    `form-action 'none'; frame-ancestors ${frames}; require-trusted-types-for 'script'; trusted-types 'none'`;
+  const policy = [
+    "default-src 'none'; script-src 'self'; style-src 'self'",
+    `img-src ${images}`,
+    ...(media === undefined ? [] : [`media-src ${media}`]),
+    "connect-src 'self'; base-uri 'none'; form-action 'none'",
+    `frame-ancestors ${frames}`,
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+  ].join("; ");
   return {
     ...ownPageFields,
     "content-security-policy": policy,

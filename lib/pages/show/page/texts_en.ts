@@ -59,7 +59,7 @@ export const texts = {
   moved: "This show has moved or ended",
   otherShows: "Shows of {name}",
   refusedPlace: "This show is not available in {country}",
-  unknownPlace: "This show is not available where you are, as your country cannot be told",
+  unknownPlace: "This show is not available where you are, as your country is unknown",
   busy: "Busy. You keep your place; it goes on in a moment.",
   running: "Running",
   future: "Planned",
