@@ -43,14 +43,14 @@ export interface DeliveredTo {
   readonly cachedUser: CachedUser;
 }
 
-/** Starts what follows from committed commands in their order. Returns a promise for the codes of new coupons; null: there are none. */
-export function deliver(
+/** Starts what follows from committed commands in their order. Resolves when new coupons have their codes. */
+export async function deliver(
   services: DeliveryServices,
   of: DeliveredTo,
   committed: readonly Committed[],
-): Promise<void> | null {
+): Promise<void> {
   const last = committed.at(-1);
-  if (last === undefined) return null;
+  if (last === undefined) return;
   let hasNewCoupon = false;
   for (const { result, diagnostics } of committed) {
     if (diagnostics.length > 0) logDiagnostics(services, of, diagnostics);
@@ -65,7 +65,7 @@ export function deliver(
   deliverState(services, of.cachedUser, last);
   if (last.state.voterOf.length > 0) void services.voters.list(of.cachedUser, last.state.voterOf);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
-  return hasNewCoupon ? assignCodes(services, of.user, last) : null;
+  if (hasNewCoupon) await assignCodes(services, of.user, last);
 }
 
 /**

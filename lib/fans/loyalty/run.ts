@@ -56,7 +56,7 @@ export async function runCommand(
   user: SpaceUser,
   makeCommand: MakeCommand,
 ): Promise<Committed> {
-  // What is cached comes without a promise, here and below: waiting for one would cost more than the look-up.
+  // A fresh configuration comes without a promise: waiting for one would cost more than the look-up.
   const loading = services.configOf(user.spaceId);
   const config = loading instanceof Promise ? await loading : loading;
 
@@ -70,8 +70,7 @@ export async function runCommand(
       : await commitWithinLimits(services, run);
 
   // Boards and webhooks follow in the background; codes of coupons and gifts precede the answer.
-  const codes = deliver(services, run, [committed]);
-  if (codes !== null) await codes;
+  await deliver(services, run, [committed]);
   if (committed.state.gifts.length > 0 && command.isFromSweep !== true) {
     await sendGifts(services, user, committed.state);
   }
@@ -88,8 +87,7 @@ async function commitCommand(services: CommandServices, run: Run, uses: LimitUse
   let projectId = user.projectId ?? cachedUser.projectId;
   let foundProject: string | null = null;
   for (let instants = 0; ; ) {
-    const found = boards.targets(projectId, query);
-    const targets = found instanceof Promise ? await found : found;
+    const targets = await boards.targets(projectId, query);
     const readsAccount = needsProject(user, cachedUser, now);
     const context: CommandContext = {
       config,

@@ -148,25 +148,15 @@ const sourcesByEvent = new WeakMap<
   { readonly project: Project; readonly sources: readonly TargetSource[] }
 >();
 
-/** Lists the targets that an action may change; without a promise while project and event are cached. */
-export function scoreTargets(
+/** Lists the targets that an action may change. */
+export async function scoreTargets(
   directory: Directory,
   projectId: string | null,
-  query: TargetQuery,
-): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]> {
+  { action, at, eventId }: TargetQuery,
+): Promise<readonly ScoreTarget[]> {
   if (projectId === null) return [];
-  const project = directory.project(projectId);
-  const event = query.eventId === null ? null : directory.event(projectId, query.eventId);
-  if (project instanceof Promise || event instanceof Promise)
-    return Promise.all([project, event]).then(found => targetsOf(...found, query));
-  return targetsOf(project, event, query);
-}
-
-function targetsOf(
-  project: Project | null,
-  event: Event | null,
-  { action, at }: TargetQuery,
-): readonly ScoreTarget[] {
+  const project = await directory.project(projectId);
+  const event = eventId === null ? null : await directory.event(projectId, eventId);
   if (project === null) return [];
   const sources = event === null ? projectSources(project) : eventSources(project, event);
   const targets: ScoreTarget[] = [];
