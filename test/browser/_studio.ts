@@ -103,10 +103,11 @@ export async function openPage(
   page.setDefaultTimeout(10_000);
   await page.clock.install({ time: 1_750_000_000_000 });
   if (token !== null) {
-    await page.addInitScript(([key, value]) => sessionStorage.setItem(key, value), [
-      `token of ${url}`,
-      token,
-    ] as const);
+    const entry = [`token of ${url}`, token] as const;
+    // A sandboxed frame has no storage.
+    await page.addInitScript(([key, value]) => {
+      if (self.origin !== "null") sessionStorage.setItem(key, value);
+    }, entry);
   }
   await page.goto(`${url}${path}`);
   return { page, faults };

@@ -44,6 +44,7 @@ describe("the page of the studio", () => {
       "script-src": "'self'",
       "style-src": "'self'",
       "img-src": "'self' https: data: http://127.0.0.1:* http://localhost:*",
+      "frame-src": "'self'",
       "connect-src": "'self'",
       "base-uri": "'none'",
       "form-action": "'none'",

@@ -2,7 +2,6 @@
 
 import { type EventPhase, eventPhase } from "../../fans/directory/event_times.ts";
 import { eventTimesOf } from "../../fans/directory/records.ts";
-import { answerField } from "../table/content.ts";
 import { chronological } from "../table/contents.ts";
 import {
   type ElementPhase,
@@ -11,6 +10,7 @@ import {
   type Revelation,
   revelation,
 } from "../table/element_times.ts";
+import { byLocale, contentOf, feedElement, isoOf, questionOf, withoutNulls } from "./feed_element.ts";
 import type { History, LatestResults, Listings, LiveStats } from "./schemas.ts";
 import type {
   CountedSource,
@@ -20,8 +20,7 @@ import type {
   EventSource,
   ProjectSource,
 } from "./sources.ts";
-import { fieldsOf, plainValues, withoutScheme } from "./sources.ts";
-import { boundsOf } from "./voted_elements.ts";
+import { plainValues, withoutScheme } from "./sources.ts";
 
 /** Most elements of the latest results. */
 const resultsMax = 100;
@@ -44,24 +43,19 @@ interface Show {
 export function historyOf(source: EventSource, now: number): Timed<History> {
   const { shown, validUntil } = showOf(source, now);
   const parents = new Map(source.contents.elements.map(({ id, parent }) => [id, parent]));
-  const timeline = shown.map((each): History["timeline"][number] => {
-    const { element, phase, publishedAt } = each;
-    const parent = parents.get(element.id);
-    const shownTexts = element.state?.answers as History["timeline"][number]["answers"];
-    return withoutNulls({
+  const timeline = shown.map(({ element, phase, publishedAt, answerAt }) =>
+    feedElement({
       id: element.id,
-      content_type: String(element.attributes.content_type),
+      attributes: element.attributes,
       state: phase.state,
-      ...(parent === undefined ? {} : { parent }),
-      published_at_iso: isoOf(publishedAt),
-      closes_at_iso: isoOf(phase.closesAt),
-      updated_at_iso: isoOf(Math.max(element.updated, publishedAt)),
-      custom_fields: byLocale(publicFields(each)),
-      ...contentOf(each),
-      ...(shownTexts === undefined ? {} : { answers: shownTexts }),
-      vote: votingRulesOf(element.attributes),
-    });
-  });
+      parent: parents.get(element.id),
+      publishedAt,
+      closesAt: phase.closesAt,
+      updatedAt: Math.max(element.updated, publishedAt),
+      isAnswered: isReached(answerAt, phase.at),
+      answers: element.state?.answers as History["timeline"][number]["answers"],
+    }),
+  );
   const config = byLocale(source.event.authored?.attributes.settings);
   return { value: { timeline, config, version: source.contents.rev }, validUntil };
 }
@@ -84,7 +78,7 @@ export function latestResultsOf(source: CountedSource, now: number): Timed<Lates
         content_type: String(each.element.attributes.content_type),
         published_at_iso: isoOf(each.publishedAt),
         results_revealed_at_iso: isoOf(each.resultsAt),
-        ...contentOf(each),
+        ...contentOf(each.element.attributes, isReached(each.answerAt, each.phase.at)),
         actions: actionsOf(counts, each.element.id),
         votes: votesOf(counts, each.element),
       }),
@@ -123,44 +117,6 @@ function showOf({ event, contents, elements }: EventSource, now: number): Show {
   return { phase, shown, validUntil: nextAfter(now, instants) };
 }
 
-function publicFields({ element, answerAt, phase }: Shown): unknown {
-  const fields = element.attributes.custom_fields;
-  if (!Array.isArray(fields) || isReached(answerAt, phase.at)) return fields;
-  return (fields as readonly { readonly key: string }[]).filter(({ key }) => key !== answerField);
-}
-
-function contentOf({ element: { attributes }, answerAt, phase }: Shown) {
-  const { fields, options = [] } = questionOf(attributes);
-  const answer = typeof attributes.correct_option === "number" ? attributes.correct_option : null;
-  return {
-    question: byLocale(fields),
-    options: options.map(option => byLocale(option.fields)),
-    ...(isReached(answerAt, phase.at) ? { correct_option: answer } : {}),
-  };
-}
-
-function votingRulesOf(attributes: ElementRecord["attributes"]): History["timeline"][number]["vote"] {
-  const { optionsMin, optionsMax, perUser, needsVerifiedUser } = boundsOf(attributes);
-  const { reveal_answer_on_vote: tellsAnswer, reveal_results_mode: resultsMode = "vote" } = attributes;
-  return {
-    min: optionsMin,
-    max: optionsMax,
-    perUser,
-    verified: needsVerifiedUser,
-    answerOnVote: tellsAnswer === true,
-    resultsMode: String(resultsMode),
-  };
-}
-
-interface Question {
-  readonly fields?: unknown;
-  readonly options?: readonly { readonly fields?: unknown }[];
-}
-
-function questionOf({ question }: ElementRecord["attributes"]): Question {
-  return (question ?? {}) as Question;
-}
-
 function actionsOf(counts: Counts, id: string): number {
   return counts.get(id)?.get("actions") ?? 0;
 }
@@ -172,29 +128,6 @@ function votesOf(counts: Counts, { id, attributes }: ElementRecord): number[] {
 
 function isReached(at: number | null, now: number): boolean {
   return at !== null && at <= now;
-}
-
-type ByLocale = Record<string, Record<string, unknown>>;
-
-/** Returns fields by locale and key, without null. `all`, whose values are those of every locale, is always there. */
-export function byLocale(fields: unknown): ByLocale {
-  const found: ByLocale = { all: {} };
-  for (const { key, values } of fieldsOf(fields)) {
-    for (const [locale, value] of Object.entries(values)) {
-      if (value !== null) found[locale] = { ...found[locale], [key]: value };
-    }
-  }
-  return found;
-}
-
-/** Leaves out members that are null. */
-function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as never;
-}
-
-/** Returns a time in Unix seconds as ISO 8601. */
-export function isoOf(seconds: number | null): string | null {
-  return seconds === null ? null : new Date(seconds * 1_000).toISOString();
 }
 
 /** Something that holds until an instant. */

@@ -21,7 +21,7 @@ import { readMany } from "../../storage/board_pages.ts";
 import { type ReadRecord, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../table/contents.ts";
 import type { ElementFacts } from "../table/element_times.ts";
-import type { Field } from "../table/schemas.ts";
+import { fieldsOf } from "./feed_element.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;
@@ -350,8 +350,4 @@ export function plainValues(fields: unknown): Record<string, unknown> {
 /** Returns an address relative to the scheme of its page; any other value as it is. */
 export function withoutScheme<T>(value: T): T {
   return typeof value === "string" ? (value.replace(/^https?:(?=\/\/)/, "") as T) : value;
-}
-
-export function fieldsOf(fields: unknown): readonly Field[] {
-  return Array.isArray(fields) ? (fields as readonly Field[]) : [];
 }

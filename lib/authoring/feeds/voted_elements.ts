@@ -6,14 +6,10 @@
 
 import { eventPhase } from "../../fans/directory/event_times.ts";
 import { eventTimesOf } from "../../fans/directory/records.ts";
-import type {
-  ElementMoment,
-  ElementSource,
-  VoteBounds,
-  VotedElement,
-} from "../../fans/loyalty/votes/elements.ts";
+import type { ElementMoment, ElementSource, VotedElement } from "../../fans/loyalty/votes/elements.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import { elementPhase, elementTimesOf, revelation } from "../table/element_times.ts";
+import { boundsOf, numberOf } from "./feed_element.ts";
 import type { ElementRecord, EventRecord, EventSource, Owners, Sources } from "./sources.ts";
 import { plainValues } from "./sources.ts";
 
@@ -127,18 +123,6 @@ function eachMoment(make: (now: number) => ElementMoment): (now: number) => Elem
   };
 }
 
-/** Returns what the attributes of an element allow of votes. */
-export function boundsOf(attributes: ElementRecord["attributes"]): VoteBounds {
-  const numberIn = (name: string): number => numberOf(attributes[name]) ?? 1;
-  return {
-    perUser: numberIn("max_votes_per_user"),
-    perOption: numberIn("max_votes_per_option"),
-    optionsMin: numberIn("min_options_per_vote"),
-    optionsMax: numberIn("max_options_per_vote"),
-    needsVerifiedUser: attributes.require_verified_user === true,
-  };
-}
-
 function momentOf(record: ElementRecord, event: EventRecord, now: number): ElementMoment {
   const ofEvent = eventPhase(eventTimesOf(event), now / 1_000);
   const phase = elementPhase(elementTimesOf(record), ofEvent);
@@ -155,8 +139,4 @@ function momentOf(record: ElementRecord, event: EventRecord, now: number): Eleme
 
 function inMs(seconds: number | null): number | null {
   return seconds === null ? null : seconds * 1_000;
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }

@@ -215,22 +215,33 @@ export const pageFileFields = {
   "cache-control": "public, max-age=31536000, immutable",
 } as const;
 
+interface PageOptions {
+  readonly frames?: string;
+  readonly media?: string;
+  readonly isFraming?: boolean;
+  readonly isIsolated?: boolean;
+}
+
 /**
  * Returns the fields of a page that runs its own script and style, and talks to its own platform.
  *
  * @param images Sources of images, as in `Content-Security-Policy`.
  * @param options.frames Pages that may show it in a frame. @default 'none'
  * @param options.media Sources of sound and films. @default there are none
+ * @param options.isFraming True for a page that shows pages of its platform in frames.
+ * @param options.isIsolated True for a page that has no origin, and so no storage, and connects nowhere.
  */
 export function pageFields(
   images: string,
-  { frames = "'none'", media }: { readonly frames?: string; readonly media?: string } = {},
+  { frames = "'none'", media, isFraming = false, isIsolated = false }: PageOptions = {},
 ): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'; script-src 'self'; style-src 'self'",
     `img-src ${images}`,
     ...(media === undefined ? [] : [`media-src ${media}`]),
-    "connect-src 'self'; base-uri 'none'; form-action 'none'",
+    ...(isFraming ? ["frame-src 'self'"] : []),
+    ...(isIsolated ? ["sandbox allow-scripts"] : ["connect-src 'self'"]),
+    "base-uri 'none'; form-action 'none'",
     `frame-ancestors ${frames}`,
     "require-trusted-types-for 'script'; trusted-types 'none'",
   ].join("; ");

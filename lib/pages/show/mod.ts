@@ -80,7 +80,13 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
     operation: "getShow",
     summary: "Open the show",
     description: "The page on which fans take part in an event, or see what a project plans, in HTML.",
-    query: v.object({ event: id("event"), project: id("project") }),
+    query: v.object({
+      event: id("event"),
+      project: id("project"),
+      preview: v.exactOptional(
+        v.pipe(v.string(), v.description("1: for a frame of the studio, which says what it shows")),
+      ),
+    }),
     responses: {
       200: { description: "The page" },
       ...unchanged,
@@ -96,8 +102,10 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
         imports: namesOf(built, "chunk-"),
         style: namesOf(built, "style-")[0] ?? "",
       };
-      const origins = found?.origins ?? [];
-      const headers = { ...policyFields(services.publicUrl, origins), "cache-control": "no-cache" };
+      const isPreview = query.preview === "1";
+      const origins = isPreview ? [] : (found?.origins ?? []);
+      const policy = policyFields(services.publicUrl, origins, isPreview);
+      const headers = { ...policy, "cache-control": "no-cache" };
       if (found === null) {
         const body = pageText({ ...page, data: null });
         return { status: 404 as const, text: body, headers };
@@ -174,11 +182,16 @@ function titleOf({ event, events, project }: PageData): string {
   return found === undefined ? project.name : `${found.name} · ${project.name}`;
 }
 
-function policyFields(publicUrl: string, origins: readonly string[]): Readonly<Record<string, string>> {
+function policyFields(
+  publicUrl: string,
+  origins: readonly string[],
+  isIsolated: boolean,
+): Readonly<Record<string, string>> {
   const local = isLoopback(new URL(publicUrl).hostname) ? " http://127.0.0.1:* http://localhost:*" : "";
   return pageFields(`'self' https: data:${local}`, {
     media: `'self' https:${local}`,
     frames: ["'self'", ...origins].join(" "),
+    isIsolated,
   });
 }
 

@@ -27,7 +27,7 @@ export type CreateStudio = (publicUrl: string) => Area;
 function fieldsOfPage(publicUrl: string): Readonly<Record<string, string>> {
   const isLocal = isLoopback(new URL(publicUrl).hostname);
   const images = `'self' https: data:${isLocal ? " http://127.0.0.1:* http://localhost:*" : ""}`;
-  return { ...pageFields(images), "cache-control": "no-cache" };
+  return { ...pageFields(images, { isFraming: true }), "cache-control": "no-cache" };
 }
 
 const definition = {

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { type Preview, receivePreviews } from "../../shared/page/preview.ts";
 import { textOn } from "../colours.ts";
 import type { PageData } from "../page_data.ts";
 import { Events } from "./events.tsx";
@@ -69,7 +70,7 @@ function App({ show }: { readonly show: Show }) {
           <View show={show} rest={rest} />
         )}
       </main>
-      {refusal?.kind !== "place" && <Sections show={show} place={place} />}
+      {refusal?.kind !== "place" && !show.isPreview && <Sections show={show} place={place} />}
       <Toasts show={show} />
       <p class="hidden" role="status">
         {show.said}
@@ -153,6 +154,7 @@ function Refused({ show, refusal }: { readonly show: Show; readonly refusal: Ref
 function applyTheme({ settings }: PageData, theme: string | null): void {
   const root = document.documentElement;
   const { accent, ground, ink } = settings.colours ?? {};
+  root.style.cssText = "";
   const set = (name: string, value: string): void => root.style.setProperty(name, value);
   if (accent !== undefined) {
     set("--accent", accent);
@@ -184,9 +186,33 @@ async function open(): Promise<void> {
     return;
   }
   applyTheme(data, asked.get("theme"));
+  if (asked.has("preview")) return followPreviews(data, page);
   const show = new Show(data);
   render(<App show={show} />, page);
   await show.start();
+}
+
+/** Shows what the studio sends, without a request. */
+function followPreviews(data: PageData, page: HTMLElement): void {
+  let shown: string | undefined;
+  let show = new Show(data, { isPreview: true });
+  async function draw({ timeline, stats, locale, settings }: Preview): Promise<void> {
+    await chooseLocale([locale ?? "", ...navigator.languages], data.project.locales);
+    if (shown !== JSON.stringify(settings)) {
+      shown = JSON.stringify(settings);
+      const own = { ...data, settings: { ...data.settings, ...settings } };
+      show = new Show(own, { isPreview: true });
+      applyTheme(own, null);
+    }
+    const history = { timeline, config: {}, version: 0 };
+    show.take({ history, livestats: { state: "current", elements: stats }, projectLeaderboards: {} });
+    render(<App show={show} />, page);
+  }
+  // One after another, as a language takes time to load.
+  let drawn = Promise.resolve();
+  receivePreviews(preview => {
+    drawn = drawn.then(() => draw(preview));
+  });
 }
 
 void open();

@@ -12,7 +12,7 @@ const step = 30;
 
 export function Now({ show }: { readonly show: Show; readonly rest: string }) {
   const { event } = show.data;
-  if (event === null) return <Next show={show} />;
+  if (event === null && show.ids.value.length === 0) return <Next show={show} />;
   return <Timeline show={show} />;
 }
 

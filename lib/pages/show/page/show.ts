@@ -40,12 +40,18 @@ export interface Notice {
   readonly isModal: boolean;
 }
 
+type Heard = Pick<LiveEvent, "history" | "projectLeaderboards"> & {
+  readonly livestats: Pick<LiveEvent["livestats"], "state" | "elements">;
+};
+
 export type Refusal =
   | { readonly kind: "moved" }
   | { readonly kind: "place"; readonly country: string | null };
 
 export class Show {
   readonly data: PageData;
+  /** True in the studio, which says what is shown. */
+  readonly isPreview: boolean;
   readonly time = new ShowTime();
   readonly client: FanClient<typeof areas>;
   readonly votes: Votes;
@@ -68,8 +74,9 @@ export class Show {
   #joining: Promise<FanUser> | null = null;
   readonly #seen = new Set<string>();
 
-  constructor(data: PageData) {
+  constructor(data: PageData, { isPreview = false } = {}) {
     this.data = data;
+    this.isPreview = isPreview;
     this.time.hear(data.now);
     const { id: projectId, spaceId, organisationId } = data.project;
     this.client = createFanClient({
@@ -89,6 +96,7 @@ export class Show {
       projectId,
       eventId: data.event,
       action: data.settings.actions.vote,
+      isPreview,
       loyalty: this.client.loyalty,
       join: () => this.join(),
       acted: () => this.acted(),
@@ -219,7 +227,7 @@ export class Show {
         const page = { prefix: event.slice(0, 2), eventId: event, projectBoards: named, limit: 50 };
         for await (const document of this.client.feeds.watchEvent(page, { onLost })) {
           this.#hear(document.now);
-          this.#take(document);
+          this.take(document);
         }
       }
     } catch (error) {
@@ -238,7 +246,8 @@ export class Show {
     this.lostAt.value = null;
   }
 
-  #take({ history, livestats, projectLeaderboards }: LiveEvent): void {
+  /** Shows what was heard of the event. */
+  take({ history, livestats, projectLeaderboards }: Heard): void {
     batch(() => {
       const stats = new Map(livestats.elements.map(stat => [stat.id, stat]));
       for (const item of history.timeline) setIn(this.items, item.id, item);

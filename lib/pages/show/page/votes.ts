@@ -42,6 +42,8 @@ interface VotesOptions {
   readonly eventId: string | null;
   /** Name of the action that reports a vote. */
   readonly action: string;
+  /** True where votes are only shown, and never reported. */
+  readonly isPreview: boolean;
   readonly loyalty: Client<{ readonly loyalty: typeof loyalty }>["loyalty"];
   /** Lets the fan have a session. */
   join(): Promise<unknown>;
@@ -146,6 +148,7 @@ export class Votes {
 
   async #report(queued: Queued): Promise<void> {
     const { actionId, action, elementId, options } = queued;
+    if (this.#options.isPreview) return this.#settle(queued, { state: "counted", count: 1 });
     await this.#options.join();
     const data = { elementId, ...(options.length > 0 && { option: options.join() }) };
     const answer = (await this.#options.loyalty.reportAction(

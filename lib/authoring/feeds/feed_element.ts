@@ -1,0 +1,130 @@
+/**
+ * Elements as the history of an event shows them, from their attributes alone, so that the studio shows a draft in the same form.
+ *
+ * @module
+ */
+
+import type { VoteBounds } from "../../fans/loyalty/votes/elements.ts";
+import { answerField } from "../table/content.ts";
+import type { Field } from "../table/schemas.ts";
+import type { History } from "./schemas.ts";
+
+type Timeline = History["timeline"];
+type Attributes = Readonly<Record<string, unknown>>;
+
+/** An element at an instant. Times are Unix seconds. */
+interface FeedElement {
+  readonly id: string;
+  readonly attributes: Attributes;
+  readonly state: string;
+  readonly parent?: string | undefined;
+  readonly publishedAt: number;
+  readonly closesAt: number | null;
+  readonly updatedAt: number;
+  /** True once everybody may see the right option. */
+  readonly isAnswered: boolean;
+  /** Texts of fans that are shown. */
+  readonly answers?: Timeline[number]["answers"] | undefined;
+}
+
+/** Returns an element as the history shows it. */
+export function feedElement(element: FeedElement): Timeline[number] {
+  const { id, attributes, state, parent, closesAt, answers } = element;
+  return withoutNulls({
+    id,
+    content_type: String(attributes.content_type),
+    state,
+    ...(parent === undefined ? {} : { parent }),
+    published_at_iso: isoOf(element.publishedAt),
+    closes_at_iso: isoOf(closesAt),
+    updated_at_iso: isoOf(element.updatedAt),
+    custom_fields: byLocale(publicFields(element)),
+    ...contentOf(attributes, element.isAnswered),
+    ...(answers === undefined ? {} : { answers }),
+    vote: votingRulesOf(attributes),
+  });
+}
+
+function publicFields({ attributes, isAnswered }: FeedElement): unknown {
+  const { custom_fields: fields } = attributes;
+  if (!Array.isArray(fields) || isAnswered) return fields;
+  return (fields as readonly { readonly key: string }[]).filter(({ key }) => key !== answerField);
+}
+
+/** Returns the question of an element, its options, and the right one if everybody may see it. */
+export function contentOf(attributes: Attributes, isAnswered: boolean) {
+  const { fields, options = [] } = questionOf(attributes);
+  const answer = typeof attributes.correct_option === "number" ? attributes.correct_option : null;
+  return {
+    question: byLocale(fields),
+    options: options.map(option => byLocale(option.fields)),
+    ...(isAnswered ? { correct_option: answer } : {}),
+  };
+}
+
+interface Question {
+  readonly fields?: unknown;
+  readonly options?: readonly { readonly fields?: unknown }[];
+}
+
+export function questionOf({ question }: Attributes): Question {
+  return (question ?? {}) as Question;
+}
+
+function votingRulesOf(attributes: Attributes): Timeline[number]["vote"] {
+  const { optionsMin, optionsMax, perUser, needsVerifiedUser } = boundsOf(attributes);
+  const { reveal_answer_on_vote: tellsAnswer, reveal_results_mode: resultsMode = "vote" } = attributes;
+  return {
+    min: optionsMin,
+    max: optionsMax,
+    perUser,
+    verified: needsVerifiedUser,
+    answerOnVote: tellsAnswer === true,
+    resultsMode: String(resultsMode),
+  };
+}
+
+/** Returns what the attributes of an element allow of votes. */
+export function boundsOf(attributes: Attributes): VoteBounds {
+  const numberIn = (name: string): number => numberOf(attributes[name]) ?? 1;
+  return {
+    perUser: numberIn("max_votes_per_user"),
+    perOption: numberIn("max_votes_per_option"),
+    optionsMin: numberIn("min_options_per_vote"),
+    optionsMax: numberIn("max_options_per_vote"),
+    needsVerifiedUser: attributes.require_verified_user === true,
+  };
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+type ByLocale = Record<string, Record<string, unknown>>;
+
+/** Returns fields by locale and key, without null. `all`, whose values are those of every locale, is always there. */
+export function byLocale(fields: unknown): ByLocale {
+  const found: ByLocale = { all: {} };
+  for (const { key, values } of fieldsOf(fields)) {
+    for (const [locale, value] of Object.entries(values)) {
+      if (value !== null) found[locale] = { ...found[locale], [key]: value };
+    }
+  }
+  return found;
+}
+
+export function fieldsOf(fields: unknown): readonly Field[] {
+  return Array.isArray(fields) ? (fields as readonly Field[]) : [];
+}
+
+/** Leaves out members that are null. */
+export function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as never;
+}
+
+/** Returns a time in Unix seconds as ISO 8601. */
+export function isoOf(seconds: number): string;
+export function isoOf(seconds: number | null): string | null;
+export function isoOf(seconds: number | null): string | null {
+  return seconds === null ? null : new Date(seconds * 1_000).toISOString();
+}
