@@ -46,6 +46,7 @@ export const identity: Area<IdentityOperations> = {
     banUser: "PUT /internal/identity/projects/:projectId/users/:userId/ban ka",
     unbanUser: "DELETE /internal/identity/projects/:projectId/users/:userId/ban ka",
     findUsersByEmail: "GET /internal/identity/projects/:projectId/users ka",
+    getProjectUser: "GET /internal/identity/projects/:projectId/users/:userId ka",
     unlockUser: "POST /internal/identity/projects/:projectId/users/:userId/unlock kar",
     deleteUser: "DELETE /internal/identity/projects/:projectId/users/:userId ka",
     issueClientToken: "POST /internal/identity/projects/:projectId/client-tokens ka",

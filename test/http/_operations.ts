@@ -265,6 +265,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       ],
     ],
     ["findUsersByEmail", [{ query: { email: robin.email } }]],
+    ["getProjectUser", [{ params: { userId: operated.userId } }]],
     ["listUserAudit", [{ params: { userId: operated.userId }, query: { limit: "2" } }]],
     ["listUserSessions", [{ params: { userId: operated.userId } }]],
     ["revokeUserSessions", [{ params: { userId: operated.userId } }]],

@@ -62,7 +62,7 @@ describeOnStores("access to the control API", open => {
         type: "scope_roles",
         id: ids.organisation,
         attributes: { role: "viewer" },
-        meta: { inherited_from: null, parents: [] },
+        meta: { inherited_from: null, parents: [], admins: [] },
       },
     ]);
   });
@@ -90,15 +90,35 @@ describeOnStores("access to the control API", open => {
       { type: "spaces", id: ids.space },
       { type: "organisations", id: ids.organisation },
     ];
-    const own = { inherited_from: null, parents: above };
+    const own = { inherited_from: null, parents: above, admins: [] };
     assert.deepEqual((await pat(`${project}/my_role`)).json.meta, own);
     const event = await pat(`/events/${ids.event}?include=my_role`);
     const inherited_from = { type: "projects", id: ids.project };
     const [shown] = event.json.included;
-    assert.deepEqual(shown.meta, { inherited_from, parents: [inherited_from, ...above] });
-    const none = { inherited_from: null, parents: [] };
+    assert.deepEqual(shown.meta, { inherited_from, parents: [inherited_from, ...above], admins: [] });
+    const none = { inherited_from: null, parents: [], admins: [] };
     assert.deepEqual((await pat(`${space}/my_role`)).json.meta, none);
     assert.deepEqual((await sam(`${project}/my_role`)).json.meta, none);
+  });
+
+  it("names the admins to those with a role, the nearest first, and not to backends of workflows", async t => {
+    const { person, grant } = await opened(t, open);
+    await grant(organisation, "ann@example.com", "admin");
+    await grant(project, "ben@example.com", "admin");
+    await grant(project, "pat@example.com", "viewer");
+    const adminsFor = async (call: Call, place: string): Promise<unknown> =>
+      (await call(`${place}/my_role`)).json.meta.admins;
+    const pat = await person("pat@example.com");
+    assert.deepEqual(await adminsFor(pat, project), ["ben@example.com", "ann@example.com"]);
+    assert.deepEqual(await adminsFor(pat, `/events/${ids.event}`), ["ben@example.com", "ann@example.com"]);
+    assert.deepEqual(await adminsFor(pat, space), []);
+    assert.deepEqual(await adminsFor(await person("sam@example.com"), project), []);
+    const attributes = { name: "Run", kind: "dialogue", scopes: [{ type: "projects", id: ids.project }] };
+    const made = await pat("/access_tokens", { body: resource("access_tokens", attributes) });
+    const authorization = `Bearer ${made.json.data.attributes.token}`;
+    const shown = await pat(`${project}/my_role`, { headers: { authorization } });
+    assert.deepEqual(shown.json.data.attributes, { role: "viewer" });
+    assert.deepEqual(shown.json.meta.admins, []);
   });
 
   it("lets admins of a project manage its roles and no others", async t => {
@@ -162,6 +182,7 @@ describeOnStores("access to the control API", open => {
     const second = await operator(`${pathname.slice("/api/v2".length)}${search}`);
     assert.equal(second.json.data[0].attributes.changes[0].op, "add");
     assert.equal(second.json.data[0].attributes.user_id, entry.attributes.user_id);
+    assert.equal(entry.attributes.user_email, "pat@example.com");
     const other = await operator(
       `${space}/audit?page[cursor]=${new URL(first.json.links.next).searchParams.get("page[cursor]")}`,
     );

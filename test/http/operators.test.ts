@@ -68,6 +68,7 @@ describeOnStores("operators", open => {
       ["GET", "/audit"],
       ["GET", `${user}/audit`],
       ["GET", `${user}/sessions`],
+      ["GET", user],
     ] as const;
     const writes = [
       ["POST", `${user}/unlock`],
@@ -101,7 +102,12 @@ describeOnStores("operators", open => {
     const { userId } = await members.member("sam@example.org");
     const foreign = await keyWith(permissions, ids.otherOrganisation);
     const headers = { ...foreign, "x-request-id": "the-same-for-all" };
-    for (const path of ["/audit", `/users/${userId}/audit`, `/users/${userId}/sessions`]) {
+    for (const path of [
+      "/audit",
+      `/users/${userId}/audit`,
+      `/users/${userId}/sessions`,
+      `/users/${userId}`,
+    ]) {
       const answers = await Promise.all(
         [ids.project, randomUUID()].map(id => world.call(under(path, id), { headers })),
       );
@@ -386,6 +392,9 @@ describeOnStores("operators", open => {
       ban: null,
     });
     assert.deepEqual(await find("nobody@example.com"), []);
+    assert.deepEqual(await read(`/users/${userId}`), found);
+    await act("PUT", `/users/${userId}/ban`, { reason: "Abuse" });
+    assert.deepEqual((await read(`/users/${userId}`)).ban, { reason: "Abuse", until: null });
     const path = under("/users?email=fan@example.com", ids.otherProject);
     assert.equal((await world.call(path, { headers: reader })).status, 404);
   });

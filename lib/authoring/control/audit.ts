@@ -5,6 +5,7 @@
  */
 
 import { type Guard, route } from "../../http/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import { type ResourceType, resources } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { requireAccess } from "./access/roles.ts";
@@ -33,6 +34,8 @@ export const auditKey = "audit";
 const entriesMax = 10_000;
 /** Most changes of one entry that are listed. */
 const changesMax = 100;
+/** People who are read at a time. */
+const readsMax = 8;
 
 /** An entry as stored. */
 export interface AuditRecord {
@@ -141,7 +144,12 @@ function auditRoute<const T extends ResourceType>(
       const [entries] = await services.store.read(homePartition(home), [
         { type: "log", key: auditKey, reverse: true, limit: count, ...from },
       ]);
-      const data = entries.map(({ id, value }) => entryObject(id, JSON.parse(value) as AuditRecord));
+      const records = entries.map(({ id, value }) => ({ id, record: JSON.parse(value) as AuditRecord }));
+      const emails = await emailsOf(
+        services,
+        records.map(({ record }) => record.userId),
+      );
+      const data = records.map(({ id, record }) => entryObject(id, record, emails));
       const position = entries.length < count ? null : (entries.at(-1)?.id ?? null);
       const links = pageLinks(selfOf(services, call), services.cursors.seal(scope, position));
       return answer(call, { data, links }) as never;
@@ -149,10 +157,25 @@ function auditRoute<const T extends ResourceType>(
   });
 }
 
-function entryObject(id: string, { at, userId, tokenId, requestId, changes }: AuditRecord): ResourceObject {
+/** Returns the addresses of people by their ids. */
+async function emailsOf(
+  { authors }: ControlServices,
+  userIds: readonly (string | null)[],
+): Promise<ReadonlyMap<string, string>> {
+  const known = [...new Set(userIds)].filter(id => id !== null);
+  const users = await mapConcurrent(known, readsMax, id => authors.user(id));
+  return new Map(users.flatMap(user => (user === null ? [] : [[user.id, user.email]])));
+}
+
+function entryObject(
+  id: string,
+  { at, userId, tokenId, requestId, changes }: AuditRecord,
+  emails: ReadonlyMap<string, string>,
+): ResourceObject {
+  const user_email = emails.get(userId ?? "") ?? null;
   return {
     type: "audit_entries",
     id,
-    attributes: { at, user_id: userId, token_id: tokenId, request_id: requestId, changes },
+    attributes: { at, user_id: userId, user_email, token_id: tokenId, request_id: requestId, changes },
   };
 }

@@ -97,7 +97,7 @@ export function roleRoute({ resource }: Kind, { reader, author }: ResourceRoutes
       });
       const role = found?.included?.find(({ id: of }) => of === id);
       const { role: own = "none" } = (role?.attributes ?? {}) as { readonly role?: never };
-      const meta = (role?.meta ?? { inherited_from: null, parents: [] }) as never;
+      const meta = (role?.meta ?? { inherited_from: null, parents: [], admins: [] }) as never;
       return json(200, { data: { type: "scope_roles", id, attributes: { role: own } }, meta });
     },
   });

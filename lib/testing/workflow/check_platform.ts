@@ -83,7 +83,7 @@ function lie({ organisationId, spaceId, projectId }: TenantIds) {
     email: "anybody@check.example",
     system_role: "operator",
   };
-  const meta = { inherited_from: null, parents };
+  const meta = { inherited_from: null, parents, admins: [] };
   const data = { type: "users", id: organisationId, attributes };
   return { data, included: [{ type: "scope_roles", id: projectId, attributes, meta }], meta };
 }

@@ -12,7 +12,7 @@ import { Cache, type Loaded } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { type Role, roles } from "../../table/resource.ts";
 import { type Entity, type Home, type Kind, notFound, ownHome } from "../kind.ts";
-import type { Author } from "./authors.ts";
+import { type Author, kindOf } from "./authors.ts";
 
 /** Returns true if a role may do what `needed` may. */
 export function isRoleAtLeast(role: Role, needed: Role): boolean {
@@ -26,6 +26,8 @@ export const grantsMax = 2_000;
 /** Age in ms from which grants are read again. */
 const ageMsMax = 900;
 const cachedMax = 2_000;
+/** Most admins whom an answer names. */
+const adminsMax = 10;
 
 /** A granted role. Times are Unix seconds. */
 export interface Grant {
@@ -135,7 +137,8 @@ export class Roles {
 
   /**
    * Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. Who has a
-   * role learns what is above, also where the role ends below it. The token of an event has a role in the event alone.
+   * role learns what is above, also where the role ends below it, and whom to ask for more. The token of an event has a role in the
+   * event alone.
    */
   async shown(author: Author, home: Home, id: string, eventId: string | null = null) {
     const { token } = author;
@@ -148,6 +151,7 @@ export class Roles {
       meta: {
         inherited_from: from === null || from.id === id ? null : identifierOf(from),
         parents: above.filter(({ kind }) => kind !== "platform").map(identifierOf),
+        admins: chain === null || role === "none" ? [] : await this.#adminsIn(author, chain),
       },
     };
   }
@@ -170,6 +174,16 @@ export class Roles {
   /** Returns all grants of an organisation, at most 0.9 s old. */
   async grants(organisationId: string): Promise<Grants> {
     return await this.#grants.getOrLoad(organisationId, id => this.#load(id));
+  }
+
+  /** Returns the addresses of admins, those of the nearest place first. Backends of workflows learn none. */
+  async #adminsIn({ token }: Author, { homes, organisationId }: Chain): Promise<readonly string[]> {
+    if (kindOf(token) === "dialogue" || organisationId === "") return [];
+    const { list } = await this.grants(organisationId);
+    const admins = homes.flatMap(home =>
+      list.filter(({ role, scope }) => role === "admin" && isSameHome(home, scope)),
+    );
+    return [...new Set(admins.map(({ email }) => email))].slice(0, adminsMax);
   }
 
   async #granted(

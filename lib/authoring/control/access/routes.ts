@@ -76,6 +76,12 @@ export const RoleSchema = named(
         v.array(v.object({ type: v.string(), id: v.string() })),
         v.description("What it belongs to, nearest first; none without a role"),
       ),
+      admins: v.pipe(
+        v.array(v.string()),
+        v.description(
+          "E-mail addresses of up to 10 admins, whom to ask for another role; none without a role",
+        ),
+      ),
     }),
   }),
 );

@@ -109,6 +109,7 @@ export const people = define({
     attributes: {
       at: readOnly(v.number(), "When, in Unix seconds"),
       user_id: readOnly(v.nullable(v.string()), "The person; null for the platform itself"),
+      user_email: readOnly(v.nullable(v.string()), "The person's e-mail address"),
       token_id: readOnly(v.nullable(v.string()), "The token"),
       request_id: readOnly(v.nullable(v.string()), "The request"),
       changes: readOnly(

@@ -28,6 +28,7 @@ import {
   IssuedClientTokenSchema,
   OperatorProjectParams,
   PageQuerySchema,
+  ProjectUserSchema,
   RevokedSchema,
   SessionParams,
   SessionsSchema,
@@ -45,6 +46,7 @@ export function operatorRoutes(context: OperatorContext) {
     ...trailRoutes(context),
     ...sessionRoutes(context),
     ...banRoutes(context),
+    ...lookUpRoutes(context),
     ...userRoutes(context),
     ...clientTokenRoutes(context),
   ];
@@ -195,8 +197,8 @@ function banRoutes(context: OperatorContext) {
   ];
 }
 
-function userRoutes(context: OperatorContext) {
-  const { limiter, users, removals, usersReader, usersRemover, usersWriter } = context;
+function lookUpRoutes(context: OperatorContext) {
+  const { users, usersReader } = context;
   return [
     route({
       method: "GET",
@@ -215,6 +217,25 @@ function userRoutes(context: OperatorContext) {
         return identityEnvelope({ users: user === null ? [] : [userJson(user)] });
       },
     }),
+    route({
+      method: "GET",
+      path: ofUser,
+      operation: "getProjectUser",
+      summary: "Get a user of a project",
+      description: "Returns who the user is, and whether the user is banned.",
+      auth: usersReader,
+      params: UserParams,
+      responses: { 200: { description: "The user", schema: ProjectUserSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params }) =>
+        identityEnvelope(userJson(await findUser(context, principal, params))),
+    }),
+  ];
+}
+
+function userRoutes(context: OperatorContext) {
+  const { limiter, removals, usersRemover, usersWriter } = context;
+  return [
     route({
       method: "POST",
       path: `${ofUser}/unlock`,

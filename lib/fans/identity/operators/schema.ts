@@ -87,25 +87,22 @@ export const BanSchema = named(
   ),
 );
 
-export const FoundUsersSchema = named(
-  "FoundUsers",
-  answerOf(
-    v.object({
-      users: v.array(
-        v.object({
-          userId: v.string(),
-          provider: v.string(),
-          username: v.string(),
-          signUp: seconds("Time of sign-up"),
-          lastLogin: v.nullable(seconds("Last login")),
-          email: v.pipe(v.string(), v.description("As the user wrote it")),
-          isEmailVerified: v.boolean(),
-          ban: v.nullable(v.object({ reason: v.string(), until: v.nullable(seconds("End of the ban")) })),
-        }),
-      ),
-    }),
-  ),
+const ProjectUserItem = named(
+  "ProjectUser",
+  v.object({
+    userId: v.string(),
+    provider: v.string(),
+    username: v.string(),
+    signUp: seconds("Time of sign-up"),
+    lastLogin: v.nullable(seconds("Last login")),
+    email: v.pipe(v.string(), v.description("As the user wrote it; empty without an account")),
+    isEmailVerified: v.boolean(),
+    ban: v.nullable(v.object({ reason: v.string(), until: v.nullable(seconds("End of the ban")) })),
+  }),
 );
+
+export const ProjectUserSchema = named("ProjectUserAnswer", answerOf(ProjectUserItem));
+export const FoundUsersSchema = named("FoundUsers", answerOf(v.object({ users: v.array(ProjectUserItem) })));
 
 export const TrailSchema = named(
   "AuditPage",

@@ -8,7 +8,9 @@ import {
   createClient,
   feeds,
   type IncludedResource,
+  identity,
   leaderboards,
+  loyalty,
   workflow,
 } from "../../../client/mod.ts";
 
@@ -22,7 +24,7 @@ export interface Document<D = Resource> {
 export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
 export type ScopeType = (typeof scopeTypes)[number];
 
-const areas = { audience, control, feeds, leaderboards, workflow };
+const areas = { audience, control, feeds, identity, leaderboards, loyalty, workflow };
 /** Longest time for an answer, in ms. A slow connection shows the page late rather than never. */
 const timeoutMs = 120_000;
 
@@ -32,7 +34,9 @@ export class Api {
   readonly audience: Client<typeof areas>["audience"];
   readonly control: Client<typeof areas>["control"];
   readonly feeds: Client<typeof areas>["feeds"];
+  readonly identity: Client<typeof areas>["identity"];
   readonly leaderboards: Client<typeof areas>["leaderboards"];
+  readonly loyalty: Client<typeof areas>["loyalty"];
   readonly workflow: Client<typeof areas>["workflow"];
   #token: string;
 
@@ -56,7 +60,9 @@ export class Api {
       audience: this.audience,
       control: this.control,
       feeds: this.feeds,
+      identity: this.identity,
       leaderboards: this.leaderboards,
+      loyalty: this.loyalty,
       workflow: this.workflow,
     } = createClient({ url: base, areas, credentials, timeoutMs, attemptsMax: 1 }));
   }
