@@ -189,15 +189,26 @@ export async function buildShow(): Promise<readonly PageFile[]> {
   return await bundleFiles("pages/show/page", "main.tsx");
 }
 
-/** Builds the page: one script, one style, and the HTML that names both. */
+/** Builds the studio: its HTML, which names what is loaded first, and the parts that load when they are needed. */
 export async function buildPage(): Promise<readonly PageFile[]> {
-  const { script, style } = await bundlePage("pages/studio/page", "main.ts");
-  const text = pageText(script.name, style.name);
-  return [script, style, { name: "", mediaType: "text/html", text, digest: digestOf(text) }];
+  const files = await bundleFiles("pages/studio/page", "main.tsx");
+  const nameOf = (start: string): string => files.find(({ name }) => name.startsWith(start))?.name ?? "";
+  const script = files.find(({ name }) => name === nameOf("main-"))?.text ?? "";
+  const imports = [...script.matchAll(/\bfrom"\.\/(chunk-[^"]+)"/g)].map(([, name = ""]) => name);
+  const text = pageText({ script: nameOf("main-"), style: nameOf("style-"), imports });
+  return [...files, { name: "", mediaType: "text/html", text, digest: digestOf(text) }];
+}
+
+interface PageParts {
+  readonly script: string;
+  readonly style: string;
+  /** The files that the script imports. */
+  readonly imports: readonly string[];
 }
 
 /** Returns the HTML. Addresses are relative, so that the page works under any prefix of the platform. */
-function pageText(script: string, style: string): string {
+function pageText({ script, style, imports }: PageParts): string {
+  const preloads = imports.map(name => `<link rel="modulepreload" href="studio/${name}">\n`);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -207,7 +218,7 @@ function pageText(script: string, style: string): string {
 <link rel="icon" href="data:image/svg+xml,${icon}">
 <link rel="stylesheet" href="studio/${style}">
 <script type="module" src="studio/${script}"></script>
-<noscript>The studio needs JavaScript.</noscript>
+${preloads.join("")}<noscript>The studio needs JavaScript.</noscript>
 </html>
 `;
 }

@@ -9,10 +9,10 @@
 
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { gzipSync } from "node:zlib";
 import type { CDPSession, Page } from "playwright-core";
 import { buildPage } from "../../runtime/services/pages.ts";
 import { launchBrowser } from "../support/browser.ts";
+import { firstLoadBytes } from "../support/embed_size.ts";
 import { figure } from "./figure.ts";
 
 const frameSeconds = Number(process.argv[2] ?? 20);
@@ -193,7 +193,7 @@ async function memoryOf(
 
 const browser = await launchBrowser();
 try {
-  const bytes = files.reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length, 0);
+  const bytes = firstLoadBytes(files);
   figure("the studio: page, script and style, gzip -9", `${(bytes / 1_024).toFixed(1)} KB`, "60 KB");
 
   const renders: (readonly [number, number])[] = [];

@@ -24,7 +24,7 @@ describe("what was typed into a dialogue", { skip: browserAvailable() }, () => {
   let path: string;
   before(async () => {
     world = await openStudioWorld();
-    path = `#/projects/${ids.project}/run/${await registerWorkflow(world, "Import questions")}`;
+    path = `#/projects/${ids.project}/workflows/${await registerWorkflow(world, "Import questions")}`;
   });
   after(() => world.dispose());
 
@@ -76,7 +76,7 @@ describe("what was typed into a dialogue", { skip: browserAvailable() }, () => {
       await (isLeaving ? dialog.accept() : dialog.dismiss());
     });
     const address = page.url();
-    await page.getByRole("link", { name: "Club app" }).click();
+    await page.getByRole("link", { name: "Events" }).click();
     await until("the page asks", () => questions.length === 1);
     await until("the page stays", () => page.url() === address);
     await page.clock.runFor(5_000);
@@ -87,7 +87,7 @@ describe("what was typed into a dialogue", { skip: browserAvailable() }, () => {
     await name.waitFor();
     assert.deepEqual(questions, ["confirm", "beforeunload"]);
     assert.equal(await name.inputValue(), "");
-    await page.getByRole("link", { name: "Club app" }).click();
+    await page.getByRole("link", { name: "Events" }).click();
     await page.getByRole("heading", { level: 1, name: "Club app" }).waitFor();
     assert.equal(questions.length, 2, "nothing is typed, so nothing is asked");
     assert.deepEqual(faults, []);

@@ -41,7 +41,7 @@ describe("an image of a dialogue in a browser", { skip: browserAvailable() }, ()
         { type: "image", url: "http://pictures.example/a.png", alt_text: "Elsewhere" },
       ],
     }));
-    await page.goto(`${world.url}/studio#/projects/${ids.project}/run/${workflow}`);
+    await page.goto(`${world.url}/studio#/projects/${ids.project}/workflows/${workflow}`);
     for (const name of ["127.0.0.1", "localhost"]) {
       const image = page.getByRole("img", { name, exact: true });
       await image.waitFor();

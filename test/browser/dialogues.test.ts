@@ -40,7 +40,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
   before(async () => {
     world = await openStudioWorld();
     folder = await mkdtemp(join(tmpdir(), "grandstand-files-"));
-    path = `#/projects/${ids.project}/run/${await registerWorkflow(world, "Import questions")}`;
+    path = `#/projects/${ids.project}/workflows/${await registerWorkflow(world, "Import questions")}`;
   });
   after(async () => {
     await world.dispose();
@@ -66,7 +66,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
   }
 
   it("runs from the list of workflows to the end, by the keyboard alone", async () => {
-    const { page, faults } = await world.open(`#/projects/${ids.project}`);
+    const { page, faults } = await world.open(`#/projects/${ids.project}/workflows`);
     const sent = await play(page, ({ action, taskId }, turn) => {
       if (action === "go")
         return {
@@ -350,7 +350,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     await page.clock.runFor(2_000);
     await until("the request is sent", () => sent.length === 5);
     await setHidden(page, false);
-    await page.getByRole("link", { name: "Club app" }).click();
+    await page.getByRole("link", { name: "Events" }).click();
     await page.getByRole("heading", { level: 1, name: "Club app" }).waitFor();
     await page.clock.runFor(60_000);
     await settle(page);

@@ -52,7 +52,7 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
   });
 
   it("imports the questions of a file, names the rows that are wrong, and doubles nothing", async () => {
-    const { page, faults } = await world.open(`#/events/${event}`);
+    const { page, faults } = await world.open(`#/events/${event}/workflows`);
     const file = page.getByLabel("CSV file");
     const go = page.getByRole("button", { name: "Import", exact: true });
     const choose = (rows: string) =>
@@ -75,6 +75,7 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
     await go.click();
     await finish("The event has the questions of this file already.");
     await page.getByRole("link", { name: "Close" }).click();
+    await page.getByRole("link", { name: "Run" }).click();
     await page.locator(".elements > li").nth(2).waitFor();
     const titles = await page.locator(".elements > li strong").allTextContents();
     assert.deepEqual(titles.sort(), ["Who scored first?", "Who scored last?", "Who wins?"]);
@@ -101,7 +102,7 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
       const { status, text } = await world.call(path, { method: "PUT", token: world.token, body: { score } });
       assert.equal(status, 200, text);
     }
-    const { page, faults } = await world.open(`#/events/${event}`);
+    const { page, faults } = await world.open(`#/events/${event}/workflows`);
     await page.locator("a.card", { hasText: "Winners" }).click();
     await page.getByRole("button", { name: "Show the winners" }).click();
     await page.getByText("1. <b>Bea</b> (9)").waitFor();
@@ -109,6 +110,7 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByText("The winners are on screens.").waitFor();
     await page.getByRole("link", { name: "Close" }).click();
+    await page.getByRole("link", { name: "Run" }).click();
     const row = page.locator(".elements > li").filter({ hasText: /^Winners/ });
     await row.locator('.state[data-state="current"]').waitFor();
     assert.deepEqual(faults, []);

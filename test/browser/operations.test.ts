@@ -53,6 +53,7 @@ describe("the view of operators in a browser", { skip: browserAvailable() }, () 
     await worker.stop();
 
     const { page, faults } = await world.open("");
+    await page.getByRole("button", { name: "Account" }).click();
     await page.getByRole("link", { name: "Operations" }).click();
     await page.getByRole("heading", { level: 1, name: "Operations" }).waitFor();
     await pass(page);
@@ -86,6 +87,7 @@ describe("the view of operators in a browser", { skip: browserAvailable() }, () 
     const { token } = await world.platform.authors.createToken({ userId, name: "Tests" });
     const { page } = await world.open("#/operations", { token });
     await page.getByText("Your role does not allow this.").waitFor();
+    await page.getByRole("button", { name: "Account" }).click();
     await page.getByText("alex@club.example").waitFor();
     assert.equal(await page.getByRole("link", { name: "Operations" }).count(), 0);
   });

@@ -37,7 +37,10 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
       await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
     }
     assert.equal(page.url(), `${world.url}/studio#/events/${show.event}`);
+    await page.getByRole("button", { name: "Account" }).click();
     await page.getByText("sam@club.example").waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press("Escape");
     await page.goBack();
     await page.getByRole("heading", { level: 1, name: "Club app" }).waitFor();
     await assertAccessible(page);
@@ -74,6 +77,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.clock.runFor(5_000);
     await page.locator('.figures .line[d^="M"]').waitFor({ state: "attached" });
 
+    await page.getByRole("link", { name: "Boards" }).click();
     await page.getByLabel("Leaderboard").selectOption({ label: "overall" });
     await score(first, 5);
     await score(second, 3);
@@ -92,9 +96,17 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
       ["1", hostile, "9", "▲ 1"],
       ["2", "Ann", "5", "▼ 1"],
     ]);
-    await assertAccessible(page);
-    await page.setViewportSize({ width: 360, height: 800 });
-    await assertFits(page);
+    for (const place of ["Boards", "Run"]) {
+      await page.setViewportSize({ width: 1_200, height: 900 });
+      await page.getByRole("link", { name: place }).click();
+      await page
+        .locator(place === "Run" ? ".elements > li" : ".board li")
+        .first()
+        .waitFor();
+      await assertAccessible(page);
+      await page.setViewportSize({ width: 360, height: 800 });
+      await assertFits(page);
+    }
     assert.deepEqual(faults, []);
   });
 
@@ -135,7 +147,9 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
         .click();
       await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
     }
+    await page.getByRole("button", { name: "Account" }).click();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.keyboard.press("Escape");
     await assertFits(page);
     const [brand, account] = await Promise.all(
       [".brand", ".account"].map(part => page.locator(part).boundingBox()),
@@ -146,7 +160,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
 
   it("says what is missing, refused or out of reach, and tries again", async () => {
     const { page, faults } = await world.open(`#/projects/${ids.organisation}`);
-    await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
+    await page.getByRole("heading", { level: 2, name: "Not found" }).waitFor();
     await assertAccessible(page);
     let answer = { status: 429, headers: { "retry-after": "2" }, body: "{}" };
     await page.route("**/api/v2/events/**", route => route.fulfill(answer));
@@ -192,7 +206,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     assert.ok((await readsIn12Seconds()) > 6);
     await turn(true);
     assert.ok((await readsIn12Seconds()) <= 2);
-    const requests = ["livestats.json", "/leaderboards/"].map(name =>
+    const requests = ["livestats.json", "/elements?"].map(name =>
       page.waitForRequest(request => request.url().includes(name)),
     );
     await turn(false);

@@ -14,6 +14,13 @@ export interface EmbedSize {
   readonly start: number;
 }
 
+/** Returns how many bytes of a page a browser loads before it asks for parts, compressed by gzip -9: its HTML, and the files that this names. */
+export function firstLoadBytes(files: readonly { readonly name: string; readonly text: string }[]): number {
+  const page = files.find(({ name }) => name === "")?.text ?? "";
+  const loaded = files.filter(({ name }) => page.includes(`/${name}"`) || name === "");
+  return loaded.reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length, 0);
+}
+
 /** Bundles `createPlatform` and `createMemoryStore` of a built package for any runtime. */
 export async function embedSize(dist: string): Promise<EmbedSize> {
   return { whole: await bundledBytes(dist, false), start: await bundledBytes(dist, true) };

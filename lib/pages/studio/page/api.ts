@@ -24,6 +24,8 @@ export interface Document<D = Resource> {
 export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
 export type ScopeType = (typeof scopeTypes)[number];
 
+export type Role = "viewer" | "creator" | "admin";
+
 const areas = { audience, control, feeds, identity, leaderboards, loyalty, workflow };
 /** Longest time for an answer, in ms. A slow connection shows the page late rather than never. */
 const timeoutMs = 120_000;

@@ -4,8 +4,8 @@ import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../../client
 import { type Resource, type ScopeType, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
-import type { ViewContext } from "./places.ts";
 import { repeat } from "./problem.ts";
+import type { RootContext } from "./view.ts";
 
 interface Board {
   readonly name: string;
@@ -25,7 +25,7 @@ const againMs = 1_000;
 const numbers = new Intl.NumberFormat();
 
 /** Shows the boards of the event or project of a place, one at a time. Hidden boards are left out. */
-export async function showBoards(context: ViewContext): Promise<void> {
+export async function showBoards(context: RootContext): Promise<void> {
   const { root, signal } = context;
   const boards = await boardsOf(context);
   const note = el("p", { class: "quiet", role: "status" });
@@ -45,7 +45,7 @@ export async function showBoards(context: ViewContext): Promise<void> {
 }
 
 /** Returns the boards that are not hidden, those of the event first. */
-async function boardsOf({ api, chain, signal }: ViewContext): Promise<readonly Board[]> {
+async function boardsOf({ api, chain, signal }: RootContext): Promise<readonly Board[]> {
   const [project, event] = chain.slice(chain.findIndex(({ type }) => type === "projects"));
   const servicesOf = async ({ type, id }: Resource): Promise<Readonly<Record<string, unknown>>> => {
     const { data } = await api.scope(type as ScopeType, id, { [`fields[${type}]`]: "services" }, signal);

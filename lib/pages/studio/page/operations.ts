@@ -3,8 +3,8 @@
 import type { DeadLetter, DeadLetterCounts, Process } from "../../../client/mod.ts";
 import { drawLine } from "./charts.ts";
 import { el, keyedList, setText } from "./elements.ts";
-import type { ViewContext } from "./places.ts";
 import { messageOf, repeat } from "./problem.ts";
+import type { RootContext } from "./view.ts";
 
 const windowMs = 300_000;
 const everyMs = 2_000;
@@ -71,7 +71,7 @@ const tiles: readonly Tile[] = [
 ];
 
 /** Shows the view until the user leaves. */
-export async function showOperations({ api, root, signal }: ViewContext): Promise<void> {
+export async function showOperations({ api, root, signal }: RootContext): Promise<void> {
   const about = el("p", { class: "quiet" });
   const fault = el("p", { class: "fault", role: "status" });
   const shown = tiles.map(showTile);
@@ -90,7 +90,7 @@ export async function showOperations({ api, root, signal }: ViewContext): Promis
     routes.show(process.sinceAMinute()?.routes() ?? []);
   };
   await read();
-  root.replaceChildren(el("h1", {}, "Operations"), about, fault, grid, routes.element, letters);
+  root.replaceChildren(about, fault, grid, routes.element, letters);
   const report = (error: unknown): void => setText(fault, error ? `Not up to date. ${messageOf(error)}` : "");
   repeat(read, { everyMs, signal, report });
   showDeadLetters({ api, root: letters, signal });
@@ -190,7 +190,7 @@ const shownMax = 50;
 const time = { dateStyle: "short", timeStyle: "medium" } as const;
 
 /** Shows the organisations that have dead letters until the user leaves. */
-function showDeadLetters(context: Pick<ViewContext, "api" | "root" | "signal">): void {
+function showDeadLetters(context: Pick<RootContext, "api" | "root" | "signal">): void {
   const { api, root, signal } = context;
   const note = el("p", { class: "quiet", role: "status" }, "Loading…");
   const list = el("ul", { class: "stack" });
@@ -212,7 +212,7 @@ function showDeadLetters(context: Pick<ViewContext, "api" | "root" | "signal">):
 
 function createOrganisation(
   { id, attributes: { name, space_id } }: Counts,
-  { api, signal }: Pick<ViewContext, "api" | "signal">,
+  { api, signal }: Pick<RootContext, "api" | "signal">,
 ) {
   const options = { signal, headers: { "x-platform-org-id": id } };
   const total = el("span", { class: "count" });

@@ -1,35 +1,26 @@
-/** The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`, `#/operations`. */
+/** The places of the page, as its address names them: `#/events/<id>`, `#/projects/<id>/people`, `#/events/<id>/workflows/<workflow>`, `#/operations`. */
 
-import { type Api, type Resource, type ScopeType, scopeTypes } from "./api.ts";
+import { type Resource, type ScopeType, scopeTypes } from "./api.ts";
 
-/** A place: a scope, or a workflow that runs there; without a scope the list of organisations. */
+/** A place: a view of a scope, or of the platform where the scope is null. */
 export interface Place {
   readonly scope: { readonly type: ScopeType; readonly id: string } | null;
-  readonly workflowId: string | null;
-  readonly isOperations: boolean;
+  /** Name of the view; null: the first one. */
+  readonly view: string | null;
+  /** Id of what is open in the view; null: nothing. */
+  readonly item: string | null;
 }
 
-export const operationsHref = "#/operations";
-
-export interface ViewContext {
-  readonly api: Api;
-  readonly place: Place;
-  /** The scope of the place and what is above it, the scope last; empty for the list of organisations. */
-  readonly chain: readonly Resource[];
-  readonly root: HTMLElement;
-  readonly signal: AbortSignal;
-  /** Sets the question whether leaving the view would lose something; the user is asked then. */
-  readonly guard: (isUnsaved: () => boolean) => void;
-}
-
-const shape = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([\\w-]{1,100}))?$`);
+const id = "[\\w-]{1,100}";
+const shape = new RegExp(`^#/(?:(${scopeTypes.join("|")})/(${id})/?)?(?:([a-z]+)(?:/(${id}))?)?$`);
 
 export function placeOf(hash: string): Place {
-  const [, type, id = "", workflowId = null] = shape.exec(hash) ?? [];
-  const scope = type === undefined ? null : { type: type as ScopeType, id };
-  return { scope, workflowId, isOperations: hash === operationsHref };
+  const [, type, scopeId = "", view = null, item = null] = shape.exec(hash) ?? [];
+  return { scope: type === undefined ? null : { type: type as ScopeType, id: scopeId }, view, item };
 }
 
-export function hrefOf({ type, id }: Pick<Resource, "type" | "id">): string {
-  return `#/${type}/${encodeURIComponent(id)}`;
+/** Returns the address of a scope, or of a view of it, or of what is open in the view. */
+export function hrefOf({ type, id }: Pick<Resource, "type" | "id">, view?: string, item?: string): string {
+  const parts = [type, encodeURIComponent(id), view, item].filter(part => part !== undefined);
+  return `#/${parts.join("/")}`;
 }

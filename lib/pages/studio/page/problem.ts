@@ -1,7 +1,6 @@
 /** Failures, as the user sees them. */
 
 import { GrandstandError } from "../../../client/mod.ts";
-import { el } from "./elements.ts";
 
 const detailCharactersMax = 300;
 
@@ -23,18 +22,6 @@ export function messageOf(error: unknown): string {
 /** Returns the explanation of the server, if it says more than the status. */
 export function detailOf({ code, status, message }: GrandstandError): string {
   return status === 0 || status === 404 || code === "bad_answer" ? "" : message;
-}
-
-export function problemOf(error: unknown, retry: () => void): HTMLElement {
-  const isMissing = error instanceof GrandstandError && error.status === 404;
-  const button = el("button", { type: "button", on: { click: retry } }, "Try again");
-  return el(
-    "section",
-    { class: "card problem", role: "alert" },
-    el("h1", {}, isMissing ? "Not found" : "That did not work"),
-    el("p", {}, messageOf(error)),
-    el("p", { class: "row" }, button, el("a", { href: "#/" }, "All organisations")),
-  );
 }
 
 /** Least pause between two runs while nobody sees the page, in ms. */

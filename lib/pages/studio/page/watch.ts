@@ -3,8 +3,8 @@
 import { cursorOf, type Document, type Resource, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
-import type { ViewContext } from "./places.ts";
 import { messageOf, repeat } from "./problem.ts";
+import type { RootContext } from "./view.ts";
 
 const windowMs = 120_000;
 const statsMs = 1_000;
@@ -22,8 +22,8 @@ const firstPage = {
 } as const;
 const decimals = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
-/** Shows an event until the user leaves. `showState` gets its state whenever it is read. */
-export function watchEvent(context: ViewContext, showState: (state: string) => void): void {
+/** Shows an event until the user leaves. */
+export function watchEvent(context: RootContext): void {
   const { api, chain, root, signal } = context;
   const { id = "" } = chain.at(-1) ?? {};
   const figures = createFigures();
@@ -47,7 +47,6 @@ export function watchEvent(context: ViewContext, showState: (state: string) => v
       const stats = answer.document;
       etag = answer.headers.get("etag") ?? "";
       actions = stats.actions;
-      showState(stats.state);
       elements.count(stats.elements);
     }
     figures.add(actions);
@@ -235,7 +234,7 @@ const names: Readonly<Record<string, string>> = {
   revoked: "Revoked",
 };
 
-export function createState(): { readonly element: HTMLElement; show(state: string): void } {
+function createState(): { readonly element: HTMLElement; show(state: string): void } {
   const element = el("span", { class: "state" });
   return {
     element,

@@ -1,0 +1,261 @@
+/** The frame of the page: where one is, the views of that place, and the view that the address names. */
+
+import { signal } from "@preact/signals";
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Api, type Resource, type Role, type ScopeType, scopeTypes, textOf } from "./api.ts";
+import { hrefOf, type Place, placeOf } from "./places.ts";
+import { askToSignIn } from "./sign_in.ts";
+import { announce, Menu, Problem, Questions, said } from "./ui.tsx";
+import { refusalOf, type View, type ViewContext, type ViewEntry } from "./view.ts";
+import { views } from "./views.ts";
+
+const above: Readonly<Record<ScopeType, string>> = {
+  organisations: "my_role",
+  spaces: "my_role,organisation",
+  projects: "my_role,space.organisation",
+  events: "my_role,project.space.organisation",
+};
+
+/** The script is in a folder of its own below the address of the platform. */
+const api = new Api(new URL("..", import.meta.url).href.replace(/\/$/, ""), signIn);
+const user = signal<{ readonly email: string; readonly isOperator: boolean } | null>(null);
+
+/** What the page shows. */
+interface Scene {
+  readonly place: Place;
+  readonly chain: readonly Resource[];
+  readonly role: Role | null;
+  /** Null: it loads. */
+  readonly shown: { readonly View: View; readonly context: ViewContext } | { readonly error: unknown } | null;
+}
+
+const scene = signal<Scene>({ place: placeOf(location.hash), chain: [], role: null, shown: null });
+let leave = new AbortController();
+const nothing = (): boolean => false;
+let isUnsaved = nothing;
+let signingIn: Promise<void> | null = null;
+
+/** Asks once, however many requests wait for it. */
+function signIn(): Promise<void> {
+  signingIn ??= askToSignIn(api).finally(() => {
+    signingIn = null;
+    user.value = null;
+    readUser().catch(() => {});
+    if (document.activeElement === document.body) focusMain();
+  });
+  return signingIn;
+}
+
+async function readUser(): Promise<void> {
+  const { attributes } = await api.control.readMe({});
+  user.value = {
+    email: textOf({ attributes: { ...attributes } }, "email"),
+    isOperator: attributes.system_role === "operator",
+  };
+}
+
+function focusMain(): void {
+  document.querySelector("main")?.focus();
+}
+
+function viewsOf({ scope }: Place): Readonly<Record<string, ViewEntry>> {
+  return views[scope?.type ?? "platform"];
+}
+
+/** Returns the name of the view that a place shows. */
+function viewNameOf(place: Place): string {
+  const names = Object.keys(viewsOf(place));
+  return names.find(name => name === place.view) ?? names[0] ?? "";
+}
+
+async function show(): Promise<void> {
+  const place = placeOf(location.hash);
+  const { shown, ...before } = scene.value;
+  const isSameScope = before.place.scope?.id === place.scope?.id;
+  const isSameView = isSameScope && viewNameOf(before.place) === viewNameOf(place);
+  if (isSameView && shown !== null && "View" in shown) {
+    // Another item of the same view: the view stays.
+    scene.value = { ...before, place, shown: { ...shown, context: { ...shown.context, place } } };
+    return;
+  }
+  leave.abort();
+  leave = new AbortController();
+  isUnsaved = nothing;
+  const { signal: left } = leave;
+  const known = isSameScope ? before : { chain: [], role: null };
+  scene.value = { ...known, place, shown: null };
+  if (user.value === null) readUser().catch(() => {});
+  try {
+    const entry = viewsOf(place)[viewNameOf(place)];
+    const [scope, View] = await Promise.all([scopeOf(place, left), entry?.load()]);
+    if (left.aborted || View === undefined) return;
+    const guard = (question: () => boolean): void => {
+      if (!left.aborted) isUnsaved = question;
+    };
+    const context = { api, place, ...scope, signal: left, guard, announce };
+    scene.value = { place, ...scope, shown: { View, context } };
+  } catch (error) {
+    if (!left.aborted) scene.value = { ...known, place, shown: { error } };
+  }
+}
+
+async function scopeOf({ scope }: Place, left: AbortSignal): Promise<Pick<Scene, "chain" | "role">> {
+  if (scope === null) return { chain: [], role: null };
+  const { type, id } = scope;
+  const { data, included = [] } = await api.scope(type, id, { include: above[type] }, left);
+  const rank = (resource: Resource): number => scopeTypes.indexOf(resource.type as ScopeType);
+  const chain = [...included.filter(each => rank(each) >= 0), data].sort((a, b) => rank(a) - rank(b));
+  const granted = included.find(each => each.type === "scope_roles" && each.id === id);
+  const role = granted === undefined ? "none" : textOf(granted, "role");
+  return { chain, role: role === "none" ? null : (role as Role) };
+}
+
+function App() {
+  const { place, chain, role, shown } = scene.value;
+  const name = viewNameOf(place);
+  const entry = viewsOf(place)[name];
+  const titles = [chain.at(-1), entry].map(each => (each === undefined ? "" : titleOf(each)));
+  useEffect(() => {
+    document.title = [...titles.filter(title => title !== "").reverse(), "Grandstand Studio"].join(" · ");
+  }, titles);
+  const refusal = chain.length === 0 ? null : refusalOf(role, entry?.role ?? "viewer");
+  return (
+    <>
+      <header>
+        <div class="top">
+          <Trail chain={chain} title={place.scope === null || shown !== null ? (entry?.title ?? "") : "…"} />
+          <Account />
+        </div>
+        {place.scope !== null && <Tabs scope={place.scope} current={name} />}
+      </header>
+      <main tabIndex={-1} data-view={name}>
+        {shown === null ? (
+          <Loading />
+        ) : "error" in shown ? (
+          <Problem error={shown.error} retry={show} />
+        ) : refusal !== null && entry?.role !== undefined ? (
+          <p class="empty">{refusal}</p>
+        ) : (
+          <shown.View key={shown.context.signal} context={shown.context} />
+        )}
+      </main>
+      <Questions />
+      <p class="hidden" role="status">
+        {said}
+      </p>
+    </>
+  );
+}
+
+function titleOf(named: Resource | ViewEntry): string {
+  return "title" in named ? named.title : textOf(named, "name");
+}
+
+interface TrailProps {
+  readonly chain: readonly Resource[];
+  /** The heading where no scope is known. */
+  readonly title: string;
+}
+
+/** The way to the place, whose last step is the heading of the page. */
+function Trail({ chain, title }: TrailProps) {
+  const last = chain.at(-1);
+  return (
+    <>
+      <a class="brand" href="#/" aria-label="Grandstand">
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path d="M1 10h4v5H1zM6 6h4v9H6zM11 1h4v14h-4z" />
+        </svg>
+        <span>Grandstand</span>
+      </a>
+      <nav class="trail" aria-label="You are here">
+        {chain.slice(0, -1).map(resource => (
+          <a key={resource.id} href={hrefOf(resource)}>
+            {textOf(resource, "name")}
+          </a>
+        ))}
+      </nav>
+      <h1>{last === undefined ? title : textOf(last, "name")}</h1>
+    </>
+  );
+}
+
+interface TabsProps {
+  readonly scope: NonNullable<Place["scope"]>;
+  readonly current: string;
+}
+
+function Tabs({ scope, current }: TabsProps) {
+  const entries = Object.entries(views[scope.type]);
+  return (
+    <nav class="tabs" aria-label="Views">
+      {entries.map(([name, { title }], index) => (
+        <a
+          key={name}
+          href={index === 0 ? hrefOf(scope) : hrefOf(scope, name)}
+          {...(name === current && { "aria-current": "page" as const })}
+        >
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Account() {
+  const { value } = user;
+  if (value === null) return <span class="account" />;
+  const { email, isOperator } = value;
+  const signOut = (): void => {
+    api.token = "";
+    location.reload();
+  };
+  return (
+    <div class="account">
+      <Menu
+        label="Account"
+        note={email}
+        mark={<span class="avatar">{email.slice(0, 1).toUpperCase()}</span>}
+        items={[
+          ...(isOperator ? [{ label: "Operations", to: "#/operations" }] : []),
+          { label: "Sign out", to: signOut },
+        ]}
+      />
+    </div>
+  );
+}
+
+/** Appears only where an answer takes long enough to be waited for. */
+function Loading() {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 150);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p class="quiet" role="status">
+      {isSlow ? "Loading…" : ""}
+    </p>
+  );
+}
+
+/** Links from elsewhere name what they open by parameters. */
+for (const type of ["event", "project"]) {
+  const id = new URLSearchParams(location.search).get(type);
+  if (id !== null) history.replaceState(null, "", location.pathname + hrefOf({ type: `${type}s`, id }));
+}
+addEventListener("beforeunload", event => {
+  if (isUnsaved()) event.preventDefault();
+});
+addEventListener("hashchange", ({ oldURL }) => {
+  // Back and links inside the page: the browser asks only where the page itself is left.
+  if (isUnsaved() && !confirm("Leave this page? What you entered is lost.")) {
+    history.pushState(null, "", oldURL);
+    return;
+  }
+  focusMain();
+  void show();
+});
+render(<App />, document.body);
+void show();

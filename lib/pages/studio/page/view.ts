@@ -1,0 +1,41 @@
+/** What a view is, and what it gets. */
+
+import type { VNode } from "preact";
+import type { Api, Resource, Role } from "./api.ts";
+import type { Place } from "./places.ts";
+
+export interface ViewContext {
+  readonly api: Api;
+  readonly place: Place;
+  /** The scope of the place and what is above it, the scope last; empty outside organisations. */
+  readonly chain: readonly Resource[];
+  /** Aborted when the view is left. */
+  readonly signal: AbortSignal;
+  /** Sets the question whether leaving the view would lose something; the user is asked then. */
+  readonly guard: (isUnsaved: () => boolean) => void;
+  /** Says something in the live region of the page. */
+  readonly announce: (text: string) => void;
+  /** The user's role at the place. */
+  readonly role: Role | null;
+}
+
+/** A view that makes its own elements gets the one to fill. */
+export interface RootContext extends ViewContext {
+  readonly root: HTMLElement;
+}
+
+export type View = (props: { readonly context: ViewContext }) => VNode | null;
+
+export interface ViewEntry {
+  readonly title: string;
+  /** The least role that sees it; others are told who can. @default viewer */
+  readonly role?: Role;
+  readonly load: () => Promise<View>;
+}
+
+const ranks: readonly Role[] = ["viewer", "creator", "admin"];
+
+/** Returns why a role may not do what needs another one; null: it may. */
+export function refusalOf(role: Role | null, needed: Role): string | null {
+  return role !== null && ranks.indexOf(role) >= ranks.indexOf(needed) ? null : `Needs the role ${needed}.`;
+}
