@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { AppError } from "../../lib/base/errors/mod.ts";
+import { memoize } from "../../lib/storage/background/mod.ts";
 import type { Standing } from "../../lib/storage/contract.ts";
 import type { CallOptions, RedisConnection } from "./connection.ts";
 import { answerMsMax, pendingCallsMax, redisRetryMs } from "./keys.ts";
@@ -38,6 +39,8 @@ export class CallGroups {
   readonly #gatherer: Gatherer<Send, Item, unknown>;
   readonly #readRecords: Send;
   readonly #readAny: Send;
+  readonly #runScript: (script: Script) => Send;
+  readonly #askScript: (script: Script) => Send;
   #goAlone = false;
 
   constructor(connection: RedisConnection) {
@@ -49,6 +52,19 @@ export class CallGroups {
       const asked = [keysOf(items), items.flatMap(({ args }) => args)] as const;
       return split(items, await connection.askScript(readScript, asked, options));
     };
+    // Kept, as each is the key of a lane.
+    this.#runScript = memoize(
+      (script): Send =>
+        async (items, options) => {
+          return (await connection.run(script, joined(items), options)) as readonly unknown[];
+        },
+    );
+    this.#askScript = memoize(
+      (script): Send =>
+        async (items, options) => {
+          return (await connection.askScript(script, joined(items), options)) as readonly unknown[];
+        },
+    );
     this.#gatherer = new Gatherer({
       call: (send, items, options) => this.#call(send, items, options),
       sizeOf: ({ units }) => units,
@@ -63,21 +79,17 @@ export class CallGroups {
     args: readonly string[],
     base: number = batchUnits,
   ): Promise<unknown> {
-    const send: Send = async (items, options) =>
-      (await this.#connection.run(script, joined(items), options)) as readonly unknown[];
-    return this.#ask(`w${script.sha}`, send, { keys, args, units: unitsOf(args, base) });
+    return this.#ask(this.#runScript(script), { keys, args, units: unitsOf(args, base) });
   }
 
   ask(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const send: Send = async (items, options) =>
-      (await this.#connection.askScript(script, joined(items), options)) as readonly unknown[];
-    return this.#ask(`r${script.sha}`, send, { keys, args, units: unitsOf(args, readUnits) });
+    return this.#ask(this.#askScript(script), { keys, args, units: unitsOf(args, readUnits) });
   }
 
   /** Reads the strings of these keys, null for each that is absent. */
   strings(keys: readonly string[]): Promise<unknown> {
     const units = recordUnits * keys.length;
-    return this.#ask("mget", this.#readRecords, { keys, args: [], units, replies: keys.length });
+    return this.#ask(this.#readRecords, { keys, args: [], units, replies: keys.length });
   }
 
   /** Answers queries by {@linkcode readScript}; `entries` is the most that they ask of boards and logs. */
@@ -87,12 +99,12 @@ export class CallGroups {
     { replies, entries }: { readonly replies: number; readonly entries: number },
   ): Promise<unknown> {
     const units = unitsOf(args, readUnits + entryUnits * entries);
-    return this.#ask("read", this.#readAny, { keys, args, units, replies });
+    return this.#ask(this.#readAny, { keys, args, units, replies });
   }
 
-  #ask(name: string, send: Send, item: Item): Promise<unknown> {
+  #ask(send: Send, item: Item): Promise<unknown> {
     const goesAlone = this.#goAlone || this.#connection.isCluster;
-    return goesAlone ? alone(send, item) : this.#gatherer.ask(name, send, item);
+    return goesAlone ? alone(send, item) : this.#gatherer.ask(send, send, item);
   }
 
   async #call(send: Send, items: readonly Item[], options: CallOptions): Promise<readonly unknown[]> {
@@ -164,7 +176,7 @@ interface Waiting<I, A> {
 }
 
 interface Lane<L, I, A> {
-  readonly name: string;
+  readonly key: unknown;
   readonly value: L;
   waiting: Waiting<I, A>[];
   calls: number;
@@ -182,7 +194,7 @@ interface Lane<L, I, A> {
  */
 export class Gatherer<L, I, A> {
   readonly #options: GathererOptions<L, I, A>;
-  readonly #lanes = new Map<string, Lane<L, I, A>>();
+  readonly #lanes = new Map<unknown, Lane<L, I, A>>();
   #waiting = 0;
 
   constructor(options: GathererOptions<L, I, A>) {
@@ -190,18 +202,18 @@ export class Gatherer<L, I, A> {
   }
 
   /**
-   * Answers an item of the lane that has this name.
+   * Answers an item of the lane that has this key.
    *
    * @throws {AppError} `storage_unavailable` also where a call before it failed; then the item was not sent.
    */
-  ask(name: string, value: L, item: I): Promise<A> {
+  ask(key: unknown, value: L, item: I): Promise<A> {
     if (this.#waiting >= pendingCallsMax) {
       return Promise.reject(unavailable(`${pendingCallsMax} calls already wait for it`));
     }
-    let lane = this.#lanes.get(name);
+    let lane = this.#lanes.get(key);
     if (lane === undefined) {
-      lane = { name, value, waiting: [], calls: 0, isScheduled: false, isAnswered: false };
-      this.#lanes.set(name, lane);
+      lane = { key, value, waiting: [], calls: 0, isScheduled: false, isAnswered: false };
+      this.#lanes.set(key, lane);
     }
     const { waiting } = lane;
     this.#waiting += 1;
@@ -225,7 +237,7 @@ export class Gatherer<L, I, A> {
       lane.calls += 1;
       void this.#call(lane, this.#next(lane));
     }
-    if (lane.calls === 0) this.#lanes.delete(lane.name);
+    if (lane.calls === 0) this.#lanes.delete(lane.key);
   }
 
   #next(lane: Lane<L, I, A>): readonly Waiting<I, A>[] {
@@ -258,7 +270,7 @@ export class Gatherer<L, I, A> {
     } finally {
       lane.calls -= 1;
       if (lane.waiting.length > 0) this.#schedule(lane);
-      else if (lane.calls === 0 && !lane.isScheduled) this.#lanes.delete(lane.name);
+      else if (lane.calls === 0 && !lane.isScheduled) this.#lanes.delete(lane.key);
     }
   }
 

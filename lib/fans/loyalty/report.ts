@@ -301,7 +301,7 @@ function applyVote(
   const { kept, writes } = countVote(state.votes, vote, { action: name, publishedAt, ms, isAnswerKnown });
   state.votes = kept;
   const awaitsAnswer = vote.options.length > 0 && !isAnswerKnown && !state.voterOf.includes(element.id);
-  if (awaitsAnswer) state.voterOf = state.voterOf.concat(element.id);
+  if (awaitsAnswer) state.voterOf = [...state.voterOf, element.id];
   return { state, record, notifications, gained, diagnostics, fired, writes };
 }
 

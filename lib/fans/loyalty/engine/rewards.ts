@@ -147,11 +147,15 @@ export interface MetricAddition extends PointDates {
 }
 
 /** Adds to a metric the amount of an effect or reward, rounded toward zero, and returns what a positive one added. */
-export function giveMetric(next: NextState, metricId: string, addition: MetricAddition): number {
+export function giveMetric(
+  next: NextState,
+  metricId: string,
+  { quantity: given, transaction, availableAt, expiresAt }: MetricAddition,
+): number {
   const metric = next.compiled.metrics.get(metricId);
   if (metric === undefined) return 0;
-  const quantity = Math.min(Math.max(Math.trunc(addition.quantity), -quantityMax), quantityMax);
-  return addToMetric(next, metric, { ...addition, quantity });
+  const quantity = Math.min(Math.max(Math.trunc(given), -quantityMax), quantityMax);
+  return addToMetric(next, metric, { quantity, transaction, availableAt, expiresAt });
 }
 
 /** Adds to a metric by a correction. Points that a correction takes count as never earned, and not as spent. */

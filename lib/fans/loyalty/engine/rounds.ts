@@ -107,7 +107,7 @@ export function runRound(
   const firing: CompiledRule[] = [];
   for (const pass of passes) firing.push(...findFiringRules(next, pass, scope, firing));
   if (rules.length > 0) onRound?.({ next, scope, rules, firing });
-  const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope, next.happenedAt) }));
+  const applied = firing.map(compiled => given(compiled, scope, next.happenedAt));
   const failing = failures.filter(
     failure =>
       !isAwaiting(failure, scope) &&
@@ -175,16 +175,13 @@ function hasReachedLimit(
 }
 
 /** Computes what a rule gives, before any rule of the round applies. */
-function given(
-  { effects, gifts, factorAt }: CompiledRule,
-  scope: Scope,
-  at: number,
-): Omit<FiringRule, "compiled"> {
+function given(compiled: CompiledRule, scope: Scope, at: number): FiringRule {
+  const { effects, gifts, factorAt } = compiled;
   const factor = factorAt === null ? 1 : factorAt(at);
   const amounts = effects.map(effect =>
     effect.type === "metric" ? multiplied(effect.amount(scope), factor) : 0,
   );
-  return { amounts, gifts: gifts.length === 0 ? noGifts : giftedRewards(gifts, scope, factor) };
+  return { compiled, amounts, gifts: gifts.length === 0 ? noGifts : giftedRewards(gifts, scope, factor) };
 }
 
 interface MissionAdvance {

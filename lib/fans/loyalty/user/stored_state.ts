@@ -66,24 +66,24 @@ export function printState(state: UserState): string {
     inventory: filled(state.inventory),
     milestones: filled(state.milestones),
     challenges: filled(state.challenges),
-    coupons: filled(state.coupons),
+    coupons: nonEmpty(state.coupons),
     counters: filled(state.counters),
     unnamed: filled(state.orphanedCounters),
     activeAt: state.activeAt === 0 ? undefined : state.activeAt,
     reminded: filled(state.reminded),
     lapses: state.chainedExpiries === 0 ? undefined : state.chainedExpiries,
     records: state.records,
-    kept: filled(state.historyParts),
-    redemptions: filled(state.redemptions),
-    gifts: filled(state.gifts),
+    kept: nonEmpty(state.historyParts),
+    redemptions: nonEmpty(state.redemptions),
+    gifts: nonEmpty(state.gifts),
     undelivered:
       state.undelivered.length === 0
         ? undefined
         : state.undelivered.map(update => storedUpdate(update, state)),
     sums: filled(state.sums),
     seen: state.onceMarks.generation === 0 && state.onceMarks.count === 0 ? undefined : state.onceMarks,
-    votes: filled(state.votes),
-    voterOf: filled(state.voterOf),
+    votes: nonEmpty(state.votes),
+    voterOf: nonEmpty(state.voterOf),
     mergedInto: state.mergedInto ?? undefined,
   };
   return JSON.stringify(stored);

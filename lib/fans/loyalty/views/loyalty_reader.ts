@@ -187,8 +187,15 @@ function inventoryItems(
 function lifetimeBalances(metric: Metric, state: UserState, at: number): LifetimeBalances {
   const [lifetimeEarned, lifetimeSpent] = ownValue(state.lifetime, metric.id) ?? [0, 0];
   const lots = ownValue(state.lots, metric.id) ?? (metric.lots === undefined ? null : []);
-  const balances = balancesOf({ balance: balanceOf(metric, state), lots }, at);
-  return { ...balances, lifetimeEarned: Math.max(0, lifetimeEarned), lifetimeSpent };
+  const account = { balance: balanceOf(metric, state), lots };
+  const { available, pending, expiringSoon } = balancesOf(account, at);
+  return {
+    available,
+    pending,
+    expiringSoon,
+    lifetimeEarned: Math.max(0, lifetimeEarned),
+    lifetimeSpent,
+  };
 }
 
 function tierOf({ config, metrics }: CompiledConfig, state: UserState): LoyaltySummary["tier"] {
