@@ -70,6 +70,22 @@ export async function keptInDemo(store: Store, key: string, made: string): Promi
   });
 }
 
+/** Returns the end of the show that runs at a time, in Unix ms: `endsAt` where none does, as one begins then. */
+export async function demoShowEnd(
+  store: Store,
+  { now, endsAt }: { readonly now: number; readonly endsAt: number },
+): Promise<number> {
+  const key = "show";
+  return await decide(store, platformPartition("demo"), {
+    reads: [{ type: "record", key }],
+    apply([stored]) {
+      const running = Number(stored?.value ?? 0);
+      if (running > now) return { writes: [], answer: running };
+      return { writes: [{ type: "put", key, value: String(endsAt) }], answer: endsAt };
+    },
+  });
+}
+
 /**
  * Issues the demo's credentials and returns them with its ids. `baseUrl` is the address of the platform, without a slash at its
  * end.
@@ -328,6 +344,7 @@ export const demoLoyalty: unknown = {
     { name: "outcome", data: { eventId: "string", matchId: "string", outcome: "string" } },
     { name: "share", clientReportable: true },
     { name: "vote", clientReportable: true, data: { elementId: "string", option: "string" } },
+    { name: "ask", clientReportable: true, data: { elementId: "string", text: "string" } },
   ],
   rules: [
     {

@@ -10,6 +10,7 @@ import { openTracer } from "../../adapters/tracing/mod.ts";
 import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
+import { isLoopback } from "../../lib/base/text/mod.ts";
 import type { GeoReader } from "../../lib/fans/location/mod.ts";
 import { createHandler, type Handler, type Logger } from "../../lib/http/mod.ts";
 import {
@@ -31,6 +32,7 @@ import type { Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
 import { hostDefault, type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
+import { DemoShow } from "../services/demo_show.ts";
 import { type MailService, openMail, outboxArea, outboxPath } from "../services/mail.ts";
 import { openDocs, openShow, openStudio } from "../services/pages.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
@@ -92,8 +94,12 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     const demo =
       ids &&
       (await reportDemo(platform, { ids, baseUrl, hasOutbox: mail.outbox !== null, file: config.demoFile }));
+    if (demo !== null) {
+      const show = { store, ids: demo.ids, url: baseUrl, token: demo.producerToken };
+      running.workers = [...running.workers, startDemoShow(platform, show, logger)];
+    }
     return {
-      announcement: [...lines, ...(demo === null ? [] : [demo])].join("\n"),
+      announcement: [...lines, ...(demo === null ? [] : [demo.text])].join("\n"),
       stop: () => stopAll(running, secondsOfDrain(config, options) * 1_000),
     };
   } catch (error) {
@@ -367,13 +373,38 @@ interface DemoReport {
   readonly file: string | undefined;
 }
 
-/** Issues the credentials of the demo, writes them to the file if one is named, and returns the text to print. */
-async function reportDemo(platform: Platform, report: DemoReport): Promise<string> {
+interface ReportedDemo {
+  readonly ids: DemoIds;
+  /** The login of the demo's producer, of whom the latest few are valid. */
+  readonly producerToken: string;
+  /** What the terminal shows. */
+  readonly text: string;
+}
+
+/** Issues the credentials of the demo, and writes them to the file if one is named. */
+async function reportDemo(platform: Platform, report: DemoReport): Promise<ReportedDemo> {
   const { ids, baseUrl, hasOutbox, file } = report;
   const demo = await describeDemo(platform, { ids, baseUrl });
   if (file !== undefined) await writeFile(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  const { authors } = platform;
+  const producer = await authors.findOrCreate(demoProducer, { name: "Demo producer", operator: true });
+  const { token } = await authors.createToken({ userId: producer.id, name: "Login", isLogin: true });
   const outbox = hasOutbox ? `\noutbox       ${baseUrl}${outboxPath} (keeps mail for everyone to read)` : "";
-  return `${credentials(demo)}${outbox}\n\n${demoWalk(demo)}`;
+  const text = `${pages(demo, token)}\n\n${credentials(demo)}${outbox}\n\n${demoWalk(demo)}`;
+  return { ids, producerToken: token, text };
+}
+
+const demoProducer = "producer@demo.example";
+
+/** The pages to open first. Only on this machine does an address sign in: elsewhere it would stay in logs of proxies. */
+function pages({ baseUrl, eventId, operatorToken }: Demo, token: string): string {
+  const hint = operatorToken === null ? "" : " (sign in with the operator's token)";
+  const login = isLoopback(new URL(baseUrl).hostname) ? `#token=${token}` : hint;
+  return [
+    "A show runs by itself. Open it as a fan, and as its producer:",
+    `fans         ${baseUrl}/show?event=${eventId}`,
+    `studio       ${baseUrl}/studio?event=${eventId}${login}`,
+  ].join("\n");
 }
 
 function credentials(demo: Demo): string {
@@ -387,9 +418,21 @@ function credentials(demo: Demo): string {
   if (apiKey !== null) lines.push(`API key      ${apiKey.key}`, `API secret   ${apiKey.secret} (shown once)`);
   if (operatorToken !== null) lines.push(`operator     ${operatorToken}`);
   lines.push(`docs         ${baseUrl}/docs`);
-  lines.push(`studio       ${baseUrl}/studio?event=${eventId} (sign in with the operator's token)`);
   if (clientToken !== null) lines.push(`client token ${clientToken}`);
   return lines.join("\n");
+}
+
+function startDemoShow(
+  platform: Platform,
+  options: Omit<ConstructorParameters<typeof DemoShow>[1], "clock" | "chance">,
+  logger: Logger,
+): Stoppable {
+  const show = new DemoShow(platform, { ...options, clock: systemClock, chance: Math.random });
+  return startPeriodicWork({
+    work: () => show.work(),
+    onFailed: error => logger.log("warn", "demo_show_failed", { error: String(error) }),
+    pauseMs: 1_000,
+  });
 }
 
 /** Time over which delays of the event loop are collected, in ms: longer than the pause between two scrapes. */
