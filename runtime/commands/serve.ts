@@ -94,7 +94,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     const demo =
       ids &&
       (await reportDemo(platform, { ids, baseUrl, hasOutbox: mail.outbox !== null, file: config.demoFile }));
-    if (demo !== null) {
+    if (demo !== null && config.workers !== "off") {
       const show = { store, ids: demo.ids, url: baseUrl, token: demo.producerToken };
       running.workers = [...running.workers, startDemoShow(platform, show, logger)];
     }
@@ -401,7 +401,7 @@ function pages({ baseUrl, eventId, operatorToken }: Demo, token: string): string
   const hint = operatorToken === null ? "" : " (sign in with the operator's token)";
   const login = isLoopback(new URL(baseUrl).hostname) ? `#token=${token}` : hint;
   return [
-    "A show runs by itself. Open it as a fan, and as its producer:",
+    "Open the show as a fan, and as its producer:",
     `fans         ${baseUrl}/show?event=${eventId}`,
     `studio       ${baseUrl}/studio?event=${eventId}${login}`,
   ].join("\n");

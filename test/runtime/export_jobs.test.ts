@@ -77,7 +77,8 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
     writeFileSync(sealed, Buffer.from(await response.arrayBuffer()));
     await output(["export", "decrypt", sealed], { GRANDSTAND_EXPORT_PASSWORD: shown.password });
     const rows = JSON.parse(readFileSync(join(folder, "users.json"), "utf8"));
-    assert.deepEqual([rows.length, shown.rowCount], [1, 1]);
+    assert.equal(rows.length, shown.rowCount);
+    assert.ok(rows.some(({ displayName }: { readonly displayName: string }) => displayName === "Robin"));
     assert.deepEqual(Object.keys(rows[0]), ["userId", "displayName"]);
     const people = await output(["exports", "show", exportId]);
     assert.match(
