@@ -36,7 +36,9 @@ const serveCommand: CommandSpec = {
   words: ["serve"],
   summary: "Serve every area on one port until SIGTERM or SIGINT",
   flags: {
-    demo: { description: "Fill an empty store with demo data, run a show in it, and print addresses and commands" },
+    demo: {
+      description: "Fill an empty store with demo data, run a show in it, and print addresses and commands",
+    },
     "env-file": envFileFlag,
     ...settingFlags,
   },
