@@ -12,6 +12,10 @@ const workflows: ViewEntry = {
   title: "Workflows",
   load: () => import("./workflows.tsx").then(part => part.Workflows),
 };
+const settings: ViewEntry = {
+  title: "Settings",
+  load: () => import("./settings.tsx").then(part => part.SettingsView),
+};
 const below = (title: string): ViewEntry => ({
   title,
   load: () => import("./scopes.tsx").then(part => part.ScopesBelow),
@@ -29,10 +33,11 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
   },
   organisations: { spaces: below("Spaces"), workflows },
   spaces: { projects: below("Projects"), workflows },
-  projects: { events: below("Events"), boards, workflows },
+  projects: { events: below("Events"), settings, boards, workflows },
   events: {
     run: { title: "Run", load: () => import("./watch.ts").then(part => mounted(part.watchEvent)) },
     boards,
+    settings,
     workflows,
   },
 };
