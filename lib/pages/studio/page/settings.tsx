@@ -1,12 +1,10 @@
 /** The settings of a project's app, or of an event: edited as JSON, compared with what is live, and pushed. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Resource } from "./api.ts";
-import { Differences, DocumentEditor, Moved, OpenFile, saveFile } from "./documents/editor.tsx";
-import { differences, isMembers, jsonText, readJson } from "./documents/json_text.ts";
-import { type Live, useSaved } from "./documents/saved.ts";
-import { messageOf } from "./problem.ts";
-import { Act, Problem } from "./ui.tsx";
+import { DocumentEditor, Moved, OpenFile, SavePart, saveFile } from "./documents/editor.tsx";
+import { isMembers } from "./documents/json_text.ts";
+import { type Live, useDocument } from "./documents/saved.ts";
+import { Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
 interface Setting {
@@ -20,99 +18,55 @@ type Settings = readonly Setting[];
 const digestCharacters = 19;
 
 export function SettingsView({ context }: { readonly context: ViewContext }) {
-  const { chain, signal, announce, guard, role } = context;
+  const { chain, role } = context;
   const scope = chain.at(-1) as Resource;
-  const isEvent = scope.type === "events";
-  const saved = useSaved<Settings>({
+  const document = useDocument<Settings>({
+    ...context,
     read: () => readSettings(context, scope),
     write: (settings, { tag }) => writeSettings(context, { scope, settings, tag }),
     pointer: "/data/attributes/settings",
-    signal,
   });
-  const { live, moved } = saved;
-  const [text, setText] = useState<string | null>(null);
-  const shown = text ?? (live === null ? "" : jsonText(live.value));
-  const read = useMemo(() => readJson(shown), [shown]);
-  const changes = useMemo(
-    () => (live === null || read.fault !== null ? [] : differences(live.value, read.value)),
-    [live, read],
-  );
-  useEffect(() => guard(() => text !== null && (read.fault !== null || changes.length > 0)), [text, read, changes]);
-  if (live === null) {
+  const { saved, read, theirs } = document;
+  if (saved.live === null) {
     if (saved.error !== null) return <Problem error={saved.error} retry={saved.load} />;
     return <p class="quiet">Loading…</p>;
   }
-  const faults = saved.faults.length > 0 ? saved.faults : shapeFaults(read.value, isEvent ? live.value : []);
+  const isEvent = scope.type === "events";
+  const { value } = saved.live;
+  const faults = saved.faults.length > 0 ? saved.faults : shapeFaults(read.value, isEvent ? value : []);
   const lacking = refusalOf(role, isEvent ? "creator" : "admin");
-  const refusal =
-    lacking ??
-    (read.fault !== null || faults.length > 0 ? "Correct the faults first." : null) ??
-    (changes.length === 0 ? "Nothing has changed." : null);
-  async function push(): Promise<void> {
-    const now = await saved.save(read.value as Settings);
-    if (now === null) return;
-    setText(null);
-    announce("The settings are live.");
-  }
-  function takeOver(): void {
-    const merged = saved.join(read.value as Settings);
-    if (merged !== null) setText(jsonText(merged.value));
-  }
   const where = isEvent ? "event" : "project";
+  const isFaulty = read.fault !== null || faults.length > 0;
   return (
     <div class="view">
       <div class="row spread">
         <p class="quiet">
-          {live.value.length} {live.value.length === 1 ? "setting" : "settings"} live · {live.note}
+          {value.length} {value.length === 1 ? "setting" : "settings"} live · {saved.live.note}
         </p>
         <div class="row">
-          <OpenFile refusal={lacking} onText={setText} />
-          <button type="button" onClick={() => saveFile(`settings-${scope.id}.json`, shown)}>
+          <OpenFile refusal={lacking} onText={document.setText} />
+          <button type="button" onClick={() => saveFile(`settings-${scope.id}.json`, document.text)}>
             Save as file
           </button>
         </div>
       </div>
       <p>
-        What the app of your fans reads. It belongs to the app: the platform checks its form, not its meaning. The same
-        files serve <code>grandstand projects settings pull</code> and <code>push</code>.
+        What the app of your fans reads. It belongs to the app: the platform checks its form, not its meaning.
       </p>
-      {moved !== null && (
-        <Moved
-          theirs={differences(live.value, moved.value)}
-          onJoin={takeOver}
-          onDrop={() => {
-            setText(null);
-            void saved.load();
-          }}
-        />
-      )}
+      {theirs !== null && <Moved theirs={theirs} onTakeOver={document.takeOver} onDrop={document.reset} />}
       <DocumentEditor
         label={`Settings of the ${where}`}
-        text={shown}
-        read={read}
+        document={document}
         faults={faults}
         isReadOnly={lacking !== null}
-        onText={setText}
       />
-      {saved.error !== null && (
-        <p class="fault" role="alert">
-          {messageOf(saved.error)}
-        </p>
-      )}
-      <section>
-        <div class="row spread">
-          <h2>What a push changes</h2>
-          <div class="row">
-            <Act refusal={text === null ? "Nothing has changed." : null} onPress={() => setText(null)}>
-              Undo all
-            </Act>
-            <Act class="main" refusal={saved.isBusy ? "It is being pushed." : refusal} onPress={push}>
-              Push to the {where}
-            </Act>
-          </div>
-        </div>
-        <Differences differences={changes} caption="What a push changes" from="Live" to="Yours" />
-      </section>
+      <SavePart
+        document={document}
+        title="What a push changes"
+        button={`Push to the ${where}`}
+        refusal={lacking ?? (isFaulty ? "Correct the faults first." : null)}
+        done="The settings are live."
+      />
     </div>
   );
 }
@@ -122,7 +76,9 @@ async function readSettings({ api, signal }: ViewContext, { type, id }: Resource
   const { headers, document } = isEvent
     ? await api.control.readEvent({ eventId: id, "fields[events]": "settings" }, { signal }).whole()
     : await api.control.readProject({ projectId: id, "fields[projects]": "settings" }, { signal }).whole();
-  const { attributes, meta } = document.data as Resource & { readonly meta?: Readonly<Record<string, unknown>> };
+  const { attributes, meta } = document.data as Resource & {
+    readonly meta?: Readonly<Record<string, unknown>>;
+  };
   const digest = String(meta?.settings_digest ?? "").slice(0, digestCharacters);
   const read = new Date().toLocaleTimeString();
   return {

@@ -1,21 +1,22 @@
 /** The editor of a JSON document: an outline, the text, and what is wrong with it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { FieldError } from "../../../../client/mod.ts";
+import { messageOf } from "../problem.ts";
+import { Act, announce } from "../ui.tsx";
 import { type Difference, isMembers, type JsonText, type Span, spanOf } from "./json_text.ts";
+import type { EditedDocument } from "./saved.ts";
 
 interface EditorProps {
   readonly label: string;
-  readonly text: string;
-  readonly onText: (text: string) => void;
-  /** The text as it is read. */
-  readonly read: JsonText;
+  readonly document: Pick<EditedDocument<unknown>, "text" | "read" | "setText">;
   readonly faults: readonly FieldError[];
   readonly isReadOnly?: boolean;
 }
 
-export function DocumentEditor({ label, text, onText, read, faults, isReadOnly = false }: EditorProps) {
+export function DocumentEditor({ label, document, faults, isReadOnly = false }: EditorProps) {
+  const { text, read, setText } = document;
   const area = useRef<HTMLTextAreaElement>(null);
   const { fault } = read;
   const shown = fault === null ? faults : [];
@@ -39,7 +40,7 @@ export function DocumentEditor({ label, text, onText, read, faults, isReadOnly =
         readOnly={isReadOnly}
         spellcheck={false}
         wrap="off"
-        onInput={event => onText(event.currentTarget.value)}
+        onInput={event => setText(event.currentTarget.value)}
       />
       {fault !== null && (
         <Faults title="This is no JSON yet">
@@ -72,7 +73,13 @@ function lineOf(text: string, at: number): number {
   return text.slice(0, at).split("\n").length - 1;
 }
 
-export function Faults({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+export function Faults({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
   return (
     <section class="faults" aria-label="Faults">
       <p class="fault" role="status">
@@ -124,7 +131,11 @@ function Outline({ read, faults, select }: OutlineProps) {
       <li key={pointer}>
         <button type="button" class="plain" data-wrong={isWrong} onClick={() => select(pointer)}>
           <span>{label}</span>
-          {isWrong ? <span class="fault">fault</span> : items.length > 0 && <span class="count">{items.length}</span>}
+          {isWrong ? (
+            <span class="fault">fault</span>
+          ) : (
+            items.length > 0 && <span class="count">{items.length}</span>
+          )}
         </button>
         {items.length > 0 && <ul>{items.slice(0, itemsMax).map(line)}</ul>}
       </li>
@@ -132,7 +143,11 @@ function Outline({ read, faults, select }: OutlineProps) {
   };
   return (
     <nav class="outline" aria-label="Outline">
-      {kept.current.length === 0 ? <p class="quiet">Nothing is in it yet.</p> : <ul>{kept.current.map(line)}</ul>}
+      {kept.current.length === 0 ? (
+        <p class="quiet">Nothing is in it yet.</p>
+      ) : (
+        <ul>{kept.current.map(line)}</ul>
+      )}
     </nav>
   );
 }
@@ -173,7 +188,7 @@ interface DifferencesProps {
 export function Differences({ differences, caption, from, to }: DifferencesProps) {
   if (differences.length === 0) return <p class="quiet">No difference.</p>;
   return (
-    <div class="wide" tabIndex={0} role="region" aria-label={caption}>
+    <section class="table" aria-label={caption}>
       <table class="differences">
         <caption class="hidden">{caption}</caption>
         <thead>
@@ -196,7 +211,7 @@ export function Differences({ differences, caption, from, to }: DifferencesProps
         </tbody>
       </table>
       {differences.length > shownMax && <p class="quiet">and {differences.length - shownMax} more</p>}
-    </div>
+    </section>
   );
 }
 
@@ -211,26 +226,64 @@ function textOf(value: unknown): string {
 interface MovedProps {
   /** What others changed since it was read. */
   readonly theirs: readonly Difference[];
-  readonly onJoin: () => void;
+  readonly onTakeOver: () => void;
   readonly onDrop: () => void;
 }
 
 /** Says that somebody else was faster, and offers what can be done. */
-export function Moved({ theirs, onJoin, onDrop }: MovedProps) {
-  const box = useRef<HTMLElement>(null);
-  useEffect(() => box.current?.focus(), []);
+export function Moved({ theirs, onTakeOver, onDrop }: MovedProps) {
   return (
-    <section ref={box} class="card moved" role="alert" tabIndex={-1}>
+    <section class="card moved" role="alert">
       <h2>Somebody else changed this meanwhile. Nothing of yours was sent.</h2>
       <Differences differences={theirs} caption="What others changed" from="When you began" to="Live now" />
       <div class="row">
-        <button type="button" class="main" onClick={onJoin}>
+        <button type="button" class="main" onClick={onTakeOver}>
           Take their changes over into mine
         </button>
         <button type="button" onClick={onDrop}>
           Drop mine
         </button>
       </div>
+    </section>
+  );
+}
+
+interface SavePartProps<T> {
+  readonly document: EditedDocument<T>;
+  readonly title: string;
+  readonly button: string;
+  /** Why it cannot be saved; null: it can. */
+  readonly refusal: string | null;
+  /** What is announced once it is live. */
+  readonly done: string;
+}
+
+/** What saving a document changes, and the button that does. */
+export function SavePart<T>({ document, title, button, refusal, done }: SavePartProps<T>) {
+  const { saved, changes, reset } = document;
+  const idle = changes.length === 0 ? "Nothing has changed." : null;
+  const save = async (): Promise<void> => {
+    if (await document.save()) announce(done);
+  };
+  return (
+    <section>
+      <div class="row spread">
+        <h2>{title}</h2>
+        <div class="row">
+          <Act refusal={refusal === null ? idle : null} onPress={reset}>
+            Undo all
+          </Act>
+          <Act class="main" refusal={saved.isBusy ? "It is on its way." : (refusal ?? idle)} onPress={save}>
+            {button}
+          </Act>
+        </div>
+      </div>
+      {saved.error !== null && (
+        <p class="fault" role="alert">
+          {messageOf(saved.error)}
+        </p>
+      )}
+      <Differences differences={changes} caption={title} from="Live" to="Yours" />
     </section>
   );
 }
@@ -254,7 +307,12 @@ export function OpenFile({ onText, refusal = null }: OpenFileProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button type="button" disabled={refusal !== null} title={refusal ?? ""} onClick={() => input.current?.click()}>
+      <button
+        type="button"
+        disabled={refusal !== null}
+        title={refusal ?? ""}
+        onClick={() => input.current?.click()}
+      >
         Open file…
       </button>
       <input

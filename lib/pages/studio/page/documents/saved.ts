@@ -1,8 +1,17 @@
 /** Something that is edited as a whole and saved unless somebody else has changed it meanwhile. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type FieldError, GrandstandError } from "../../../../client/mod.ts";
-import { isSame, type Merged, merge } from "./json_text.ts";
+import {
+  type Difference,
+  differences,
+  isSame,
+  type JsonText,
+  jsonText,
+  type Merged,
+  merge,
+  readJson,
+} from "./json_text.ts";
 
 export interface Live<T> {
   readonly value: T;
@@ -19,6 +28,7 @@ interface SavedOptions<T> {
   /** Start of the pointers with which the server names parts of the value. */
   readonly pointer: string;
   readonly signal: AbortSignal;
+  readonly guard: (isUnsaved: () => boolean) => void;
 }
 
 interface SavedState<T> {
@@ -38,7 +48,7 @@ export interface Saved<T> extends SavedState<T> {
   readonly join: (mine: T) => Merged | null;
 }
 
-export function useSaved<T>({ read, write, pointer, signal }: SavedOptions<T>): Saved<T> {
+export function useSaved<T>({ read, write, pointer, signal }: Omit<SavedOptions<T>, "guard">): Saved<T> {
   const [state, setState] = useState<SavedState<T>>({
     live: null,
     moved: null,
@@ -100,4 +110,56 @@ export function useSaved<T>({ read, write, pointer, signal }: SavedOptions<T>): 
   }
   useEffect(() => void load(), []);
   return { ...state, load, save, join };
+}
+
+export interface EditedDocument<T> {
+  readonly saved: Saved<T>;
+  readonly text: string;
+  readonly read: JsonText;
+  /** What saving would change. */
+  readonly changes: readonly Difference[];
+  /** What others changed, where they were faster; null: nobody did. */
+  readonly theirs: readonly Difference[] | null;
+  readonly setText: (text: string) => void;
+  /** Returns to what is live. */
+  readonly reset: () => void;
+  readonly takeOver: () => void;
+  /** Resolves with true once it is live. */
+  readonly save: () => Promise<boolean>;
+}
+
+/** A document that is edited as text. */
+export function useDocument<T>({ guard, ...options }: SavedOptions<T>): EditedDocument<T> {
+  const saved = useSaved<T>(options);
+  const { live, moved } = saved;
+  const [typed, setTyped] = useState<string | null>(null);
+  const text = typed ?? (live === null ? "" : jsonText(live.value));
+  const read = useMemo(() => readJson(text), [text]);
+  const changes = useMemo(
+    () => (live === null || read.fault !== null ? [] : differences(live.value, read.value)),
+    [live, read],
+  );
+  const isUnsaved = typed !== null && (read.fault !== null || changes.length > 0);
+  useEffect(() => guard(() => isUnsaved), [isUnsaved]);
+  return {
+    saved,
+    text,
+    read,
+    changes,
+    theirs: live === null || moved === null ? null : differences(live.value, moved.value),
+    setText: setTyped,
+    reset() {
+      setTyped(null);
+      if (moved !== null) void saved.load();
+    },
+    takeOver() {
+      const merged = saved.join(read.value as T);
+      if (merged !== null) setTyped(jsonText(merged.value));
+    },
+    async save() {
+      const now = await saved.save(read.value as T);
+      if (now !== null) setTyped(null);
+      return now !== null;
+    },
+  };
 }

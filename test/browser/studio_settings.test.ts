@@ -1,0 +1,127 @@
+/** The settings of projects and events in the studio: compared, pushed, and never over those of somebody else. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
+import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+
+describe("settings in the studio", { skip: browserAvailable() }, () => {
+  let world: StudioWorld;
+  before(async () => {
+    world = await openStudioWorld();
+  });
+  after(() => world.dispose());
+
+  const setting = (key: string, all: unknown) => ({ key, values: { all } });
+
+  async function store(...settings: readonly object[]): Promise<void> {
+    const attributes = { settings };
+    const { status } = await world.author("PATCH", `/projects/${ids.project}`, {
+      type: "projects",
+      id: ids.project,
+      attributes,
+    });
+    assert.equal(status, 204);
+  }
+
+  async function stored(path = `/projects/${ids.project}`): Promise<unknown> {
+    return (await world.author("GET", path)).json.data.attributes.settings;
+  }
+
+  /** Opens the view and replaces parts of the text. */
+  async function edit(changes: Readonly<Record<string, string>>, place = `projects/${ids.project}`) {
+    const opened = await world.open(`#/${place}/settings`);
+    const area = opened.page.getByLabel(/^Settings of the/);
+    let text = await area.inputValue();
+    for (const [from, to] of Object.entries(changes)) text = text.replace(from, to);
+    await area.fill(text);
+    return { ...opened, area };
+  }
+
+  it("are compared by key with what is live, and pushed", async () => {
+    await store(setting("skin", "dark"), setting("horn", true));
+    const { page, faults, area } = await edit({ '"dark"': '"light"' });
+    const changes = page.getByRole("region", { name: "What a push changes" });
+    assert.match((await changes.textContent()) ?? "", /skin › values › all\s*changed\s*dark\s*light/);
+    await assertAccessible(page);
+    await page.getByRole("button", { name: "Push to the project" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("The settings are live.").waitFor({ state: "attached" });
+    await page.getByText("No difference.").waitFor();
+    assert.deepEqual(await stored(), [setting("skin", "light"), setting("horn", true)]);
+    await page
+      .getByRole("navigation", { name: "Outline" })
+      .getByRole("button", { name: "horn" })
+      .press("Enter");
+    const selected = await area.evaluate((each: HTMLTextAreaElement) =>
+      each.value.slice(each.selectionStart, each.selectionEnd),
+    );
+    assert.deepEqual(JSON.parse(selected), setting("horn", true));
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertFits(page);
+    assert.deepEqual(faults, []);
+  });
+
+  it("of somebody else are shown and never replaced, and join with mine", async () => {
+    await store(setting("skin", "dark"), setting("horn", true));
+    const { page } = await edit({ '"dark"': '"light"' });
+    await store(setting("skin", "dark"), setting("horn", false), setting("new", 1));
+    await page.getByRole("button", { name: "Push to the project" }).click();
+    const moved = page.getByRole("alert");
+    assert.match(
+      (await moved.textContent()) ?? "",
+      /horn › values › all[\s\S]*true\s*false[\s\S]*new\s*added/,
+    );
+    await assertAccessible(page);
+    assert.deepEqual(await stored(), [setting("skin", "dark"), setting("horn", false), setting("new", 1)]);
+    await page.getByRole("button", { name: "Take their changes over into mine" }).click();
+    await page.getByRole("button", { name: "Push to the project" }).click();
+    await page.getByText("No difference.").waitFor();
+    assert.deepEqual(await stored(), [setting("skin", "light"), setting("horn", false), setting("new", 1)]);
+  });
+
+  it("name their faults at the place, those of the form and those of the server", async () => {
+    await store(setting("skin", "dark"));
+    const { page, area } = await edit({ '"dark"': '"dark",' });
+    const fault = page.getByRole("button", { name: /^Line 6 / });
+    await fault.waitFor();
+    const push = page.getByRole("button", { name: "Push to the project" });
+    assert.equal(await push.getAttribute("aria-disabled"), "true");
+    await area.fill('[{"key": "skin", "values": {"no language": 1}}]');
+    await push.click();
+    await page.getByRole("button", { name: /^\/0\/values Expected `all` or language tags/ }).press("Enter");
+    const selected = await area.evaluate((each: HTMLTextAreaElement) =>
+      each.value.slice(each.selectionStart, each.selectionEnd),
+    );
+    assert.equal(selected, '{"no language": 1}');
+  });
+
+  it("of an event are joined by key, so that one that is left out is a fault", async () => {
+    const path = `/events/${ids.event}`;
+    const attributes = { settings: [setting("a", 1), setting("b", 2)] };
+    await world.author("PATCH", path, { type: "events", id: ids.event, attributes });
+    const { page, area } = await edit({ ": 1": ": 5" }, `events/${ids.event}`);
+    await page.getByRole("button", { name: "Push to the event" }).click();
+    await page.getByText("No difference.").waitFor();
+    assert.deepEqual(await stored(path), [setting("a", 5), setting("b", 2)]);
+    await area.fill(JSON.stringify([setting("a", 5)]));
+    await page.getByText("Expected the setting b").waitFor();
+  });
+
+  it("are read alone with a lesser role", async () => {
+    await store(setting("skin", "dark"));
+    const { authors } = world.platform;
+    const { id: userId } = await authors.findOrCreate("vera@club.example", { name: "Vera" });
+    await world.author("POST", `/projects/${ids.project}/roles`, {
+      type: "scope_roles",
+      attributes: { email: "vera@club.example", role: "creator" },
+    });
+    const { token } = await authors.createToken({ userId, name: "Tests" });
+    const { page } = await world.open(`#/projects/${ids.project}/settings`, { token });
+    const area = page.getByLabel("Settings of the project");
+    assert.equal(await area.getAttribute("readonly"), "");
+    const push = page.getByRole("button", { name: "Push to the project" });
+    assert.match((await push.getAttribute("aria-description")) ?? "", /Needs the role admin/);
+  });
+});
