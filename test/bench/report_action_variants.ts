@@ -80,7 +80,9 @@ async function openPlatform(store: Store): Promise<Platform> {
 async function voting(inner: Store): Promise<Reporter> {
   return await library(inner, userOf, async platform => {
     const ids = await publishElements(platform, votedElements);
-    return n => ({ ...data, elementId: ids[Math.floor(n / userCount) % votedElements] ?? "", option: 1 });
+    // Made before, like the data of plain reports: what the caller does is not measured.
+    const votes = ids.map((elementId): ActionData => ({ ...data, elementId, option: 1 }));
+    return n => votes[Math.floor(n / userCount) % votedElements] ?? data;
   });
 }
 
