@@ -51,11 +51,7 @@ class MemoryLimiter implements Limiter {
     this.#subjectsMax = subjectsMax;
   }
 
-  async take(
-    subject: string,
-    rules: readonly LimitRule[],
-    cost: number = 1,
-  ): Promise<readonly LimitVerdict[]> {
+  take(subject: string, rules: readonly LimitRule[], cost: number = 1): readonly LimitVerdict[] {
     const now = this.#clock();
     const only = rules.length === 1 ? rules[0] : undefined;
     const slot = only === undefined ? undefined : this.#slotOf(only, subject);

@@ -7,7 +7,7 @@
 import { Router } from "itty-router";
 import type { Metrics } from "../base/metrics/mod.ts";
 import type { Tracer } from "../base/tracing/mod.ts";
-import type { Timer } from "../storage/background/mod.ts";
+import { chain, type Timer } from "../storage/background/mod.ts";
 import type { Limiter } from "../storage/mod.ts";
 import { Dispatcher, requestIds, splitUrl } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
@@ -176,13 +176,13 @@ function createCounter(
 function counted(limiter: Limiter, meters: Meters | null): Pick<Limiter, "take"> {
   if (meters === null) return limiter;
   return {
-    async take(subject, rules, cost) {
-      const verdicts = await limiter.take(subject, rules, cost);
-      verdicts.forEach(({ allowed }, index) => {
-        meters.decide(rules[index]?.name ?? "", allowed);
-      });
-      return verdicts;
-    },
+    take: (subject, rules, cost) =>
+      chain(limiter.take(subject, rules, cost), verdicts => {
+        verdicts.forEach(({ allowed }, index) => {
+          meters.decide(rules[index]?.name ?? "", allowed);
+        });
+        return verdicts;
+      }),
   };
 }
 

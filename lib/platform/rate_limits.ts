@@ -24,6 +24,8 @@ import {
   type RateLimit,
 } from "../http/mod.ts";
 import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
+import { memoize } from "../storage/background/mod.ts";
+import type { LimitRule } from "../storage/mod.ts";
 import { tokenOfCaller } from "./back_end_guards.ts";
 
 /** Maximum length of a caller in a limiter subject, in characters. Longer names are hashed. */
@@ -87,12 +89,19 @@ export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): 
   });
 }
 
+const none: readonly LimitRule[] = [];
 const userReads = ["getRewardsProfile", "listLoyaltyNotifications", "listLoyaltyHistory", "getCoupon"];
 
 function userReadLimit({ loyaltyRead }: Quotas): RateLimit<unknown> {
+  // The visit of a token that is seen again is the same object.
+  const payerOf = memoize((principal: object) => {
+    const caller = callerOf({ principal });
+    const isLimited = caller.quota === "user";
+    return { isLimited, subject: rateLimitSubject({ ...caller, quota: "loyaltyRead" }) };
+  });
   return {
-    rules: call => (callerOf(call).quota === "user" ? loyaltyRead : []),
-    subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyRead" }),
+    rules: ({ principal }) => (payerOf(principal as Principal).isLimited ? loyaltyRead : none),
+    subject: ({ principal }) => payerOf(principal as Principal).subject,
   };
 }
 
@@ -162,7 +171,7 @@ export function createFailureLimit(quotas: Quotas, secret: MasterSecret): Failur
   };
 }
 
-function callerOf({ principal }: Authorized<unknown>): Caller {
+function callerOf({ principal }: Pick<Authorized<unknown>, "principal">): Caller {
   const typed = principal as Principal;
   if ("keyId" in typed) {
     return keyOf("space" in typed ? typed.space.organisationId : typed.organisationId, typed.keyId);

@@ -31,11 +31,16 @@ export interface LimitVerdict {
 /** Counts the use of something by a subject. One round trip; may live on another server than the store. */
 export interface Limiter extends AsyncDisposable {
   /**
-   * Spends `cost` units (default 1) of every rule, or of none where one refuses. One verdict per rule, in order.
+   * Spends `cost` units (default 1) of every rule, or of none where one refuses. One verdict per rule, in order; without a promise
+   * if the limiter counts in memory.
    *
    * @throws {RangeError} The cost exceeds the limit of a rule: no waiting would ever allow it.
    */
-  take(subject: string, rules: readonly LimitRule[], cost?: number): Promise<readonly LimitVerdict[]>;
+  take(
+    subject: string,
+    rules: readonly LimitRule[],
+    cost?: number,
+  ): readonly LimitVerdict[] | Promise<readonly LimitVerdict[]>;
   /** Forgets what the subject spent under the rules. */
   reset(subject: string, rules: readonly LimitRule[]): Promise<void>;
 }

@@ -40,7 +40,7 @@ function isAllowed(answer: unknown): boolean {
 
 function ours(limiter: Limiter): Subject {
   return {
-    spend: subject => limiter.take(subject, rules),
+    spend: async subject => await limiter.take(subject, rules),
     isAllowed,
     close: () => limiter[Symbol.asyncDispose](),
   };
@@ -73,7 +73,7 @@ function guarded(limiter: Limiter, local: Limiter | null): Subject {
     },
   });
   return {
-    spend: subject => failover.spend({ subject, rules, onLimiterFailure: "local" }),
+    spend: async subject => await failover.spend({ subject, rules, onLimiterFailure: "local" }),
     isAllowed,
     close: () => limiter[Symbol.asyncDispose](),
   };

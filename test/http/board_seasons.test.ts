@@ -93,7 +93,7 @@ describeOnStores("the seasons of boards", open => {
       data: { outcome, ...data },
       isClientReport: false,
     });
-  const look = (fan: Fan): Promise<unknown> => world.platform.loyalty.profile(memberOf(fan));
+  const look = async (fan: Fan): Promise<unknown> => await world.platform.loyalty.profile(memberOf(fan));
   const moveTo = (time: string): void => world.clock.advance(Date.parse(time) - world.clock.now());
   const scores = ({ status, json, text }: Answer): Record<string, number> => {
     assert.equal(status, 200, text);

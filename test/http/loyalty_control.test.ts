@@ -228,6 +228,19 @@ describeOnStores("the loyalty configuration in the control API", open => {
     assert.deepEqual(await shown(), ["points", "energy", "fresh"]);
   });
 
+  it("is in a profile that was read before, within a second", async t => {
+    const { world, put } = await opened(t);
+    const fan = await world.fan("Sam");
+    const shown = async (): Promise<string[]> => Object.keys((await fan.profile()).metrics);
+    for (const _ of "abc") {
+      assert.deepEqual(await shown(), ["points", "energy"]);
+      await world.platform.idle();
+    }
+    await put(withMetric("fresh"), { "if-match": '"v1"' });
+    world.clock.advance(1_000);
+    assert.deepEqual(await shown(), ["points", "energy", "fresh"]);
+  });
+
   it("is refused with every error at its place in the body, and then nothing changes", async t => {
     const { ask, put } = await opened(t);
     const wrong = {

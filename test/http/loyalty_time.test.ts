@@ -41,6 +41,11 @@ const document = {
       trigger: { action: "prediction" },
       effects: [{ type: "metric", metricId: "coins", metricQuantity: 5 }],
     },
+    {
+      id: "points",
+      trigger: { action: "cheer" },
+      effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
+    },
   ],
 };
 
@@ -145,5 +150,36 @@ describeOnStores("effects of time on a user", open => {
     });
     const shown = (await world.call("/api/loyalty/config", { token: fan.token })).json.data.challenges;
     assert.equal(Object.hasOwn(shown[0], "failureNotification"), false);
+  });
+});
+
+describeOnStores("a profile that was read before", open => {
+  it("shows each action of its user at once, points as soon as they count, and none that have expired", async t => {
+    const world = await openPurse(open);
+    t.after(() => world.dispose());
+    const fan = await world.fan("Sam");
+    /** Reads again until nothing of the user waits for its delivery. */
+    async function expectMetrics(coins: number, points: number): Promise<void> {
+      for (const _ of "abc") {
+        const { metrics } = await fan.profile();
+        assert.deepEqual([metrics.coins, metrics.points], [coins, points]);
+        await world.platform.idle();
+      }
+    }
+    await expectMetrics(0, 0);
+    await fan.act("cheer");
+    await expectMetrics(0, 1);
+    await fan.act("prediction");
+    await expectMetrics(0, 1);
+    world.clock.advance(10 * minuteMs - 1);
+    await expectMetrics(0, 1);
+    world.clock.advance(1);
+    await expectMetrics(5, 1);
+    await fan.act("cheer");
+    await expectMetrics(5, 2);
+    world.clock.advance(20 * minuteMs - 1);
+    await expectMetrics(5, 2);
+    world.clock.advance(1);
+    await expectMetrics(0, 2);
   });
 });

@@ -100,7 +100,7 @@ export function connect(servers: Servers, connection: Connection) {
       [Symbol.asyncDispose]: none,
     } as Blobs,
     limiter: {
-      take: (subject, rules, cost) => link.ask("limit", () => limiter.take(subject, rules, cost)),
+      take: (subject, rules, cost) => link.ask("limit", async () => await limiter.take(subject, rules, cost)),
       reset: (subject, rules) => link.ask("limit", () => limiter.reset(subject, rules)),
       [Symbol.asyncDispose]: none,
     } as Limiter,

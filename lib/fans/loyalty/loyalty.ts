@@ -37,6 +37,7 @@ import { Inbox, type InboxNotification } from "./user/inbox.ts";
 import { type HistoryPage, type HistoryQuery, readEarnings, readTransactions } from "./user/read_history.ts";
 import { isKeptUser, removeUserState } from "./user/remove_state.ts";
 import {
+  type CachedUser,
   createProfileFieldsCache,
   dueInstant,
   type SpaceUser,
@@ -70,8 +71,8 @@ export interface Loyalty extends UserCommands, UserVerification {
   reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<RunAllOutcome>;
   /** Returns the compiled configuration of a space; without a promise while it is fresh. */
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
-  /** Returns the rewards profile; an empty one is created where there is none. */
-  profile(user: SpaceUser): Promise<RewardsProfile>;
+  /** Returns the rewards profile, the same object while nothing changes it; an empty one is created where there is none. */
+  profile(user: SpaceUser): RewardsProfile | Promise<RewardsProfile>;
   /** Reads users without changing anything. */
   readonly reader: LoyaltyReader;
   /** The notifications of users, read and unread. */
@@ -194,7 +195,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     webhooks,
     codePools: pools,
     coupon: coupons.find,
-    profile: user => readProfile(services, finishInterrupted, user),
+    profile: createProfileReader(services, finishInterrupted),
     notifications: async user => (await inbox.unread(user)).map(notificationView),
     history: async (user, range) => (await readPage(store, settled, user, range)).transactions,
     historyPage: (user, query) => readPage(store, settled, user, query),
@@ -224,18 +225,52 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   };
 }
 
-async function readProfile(
+/** A profile that stays as it is until its user's partition changes, or until a time. */
+interface FinishedProfile {
+  readonly profile: RewardsProfile;
+  readonly config: CompiledConfig;
+  /** Number of the last change of the partition before it was read. */
+  readonly change: number;
+  /** Unix ms, exclusive. */
+  readonly until: number;
+}
+
+/**
+ * Creates the reader of rewards profiles. Where the store knows that nothing of a user has changed, and nothing of the user waits for
+ * its delivery, the profile is the one of the last read.
+ */
+function createProfileReader(
   services: CommandServices,
   finishInterrupted: Products["finishInterrupted"],
-  user: SpaceUser,
-): Promise<RewardsProfile> {
-  const { configOf, clock, users } = services;
-  const config = await configOf(user.spaceId);
-  const loaded = await loadOrCreateState(services, user);
-  const isFinished = await finishInterrupted(user, loaded.state);
-  const current = isFinished ? await loadOrCreateState(services, user) : loaded;
-  deliverState(services, users.get(user), current);
-  return rewardsProfile(config, advanceTime(config, current.state, clock()).state);
+): Loyalty["profile"] {
+  const { store, configOf, clock, users } = services;
+  const finished = new WeakMap<CachedUser, FinishedProfile>();
+  async function read(user: SpaceUser): Promise<RewardsProfile> {
+    const cachedUser = users.get(user);
+    const change = store.lastChange?.(cachedUser.partition);
+    const config = await configOf(user.spaceId);
+    const loaded = await loadOrCreateState(services, user);
+    const isFinished = await finishInterrupted(user, loaded.state);
+    const current = isFinished ? await loadOrCreateState(services, user) : loaded;
+    const isDelivered = current.updates.length === 0 && current.state.revision === cachedUser.indexedRevision;
+    deliverState(services, cachedUser, current);
+    const { state } = advanceTime(config, current.state, clock());
+    const profile = rewardsProfile(config, state);
+    // A redemption under way may be interrupted later, and a user without a project may join one.
+    if (change !== undefined && isDelivered && state.redemptions.length === 0 && state.projectId !== null)
+      finished.set(cachedUser, { profile, config, change, until: state.dueAt ?? Number.POSITIVE_INFINITY });
+    return profile;
+  }
+  return user => {
+    const cachedUser = users.get(user);
+    const known = finished.get(cachedUser);
+    const isCurrent =
+      known !== undefined &&
+      known.change === store.lastChange?.(cachedUser.partition) &&
+      known.config === configOf(user.spaceId) &&
+      clock() < known.until;
+    return isCurrent ? known.profile : read(user);
+  };
 }
 
 /** Reads a page of a range in Unix seconds; the last second counts as a whole. */

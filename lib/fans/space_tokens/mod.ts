@@ -12,7 +12,7 @@ import type { Claims } from "../../auth/tokens/mod.ts";
 import { bearerToken, invalidToken } from "../../auth/tokens/mod.ts";
 import { AppError, invalidField } from "../../base/errors/mod.ts";
 import { hostOf } from "../../http/dispatch/dispatcher.ts";
-import type { Guard, GuardInput, GuardParameter } from "../../http/mod.ts";
+import { chain, type Guard, type GuardInput, type GuardParameter } from "../../http/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 
 /** The life of a space token, in seconds. */
@@ -61,11 +61,11 @@ interface IssuedToken {
 export interface SpaceTokens {
   issue(space: Space, caller: SpaceCaller): Promise<IssuedToken>;
   /**
-   * Verifies a token and returns its caller and space.
+   * Verifies a token and returns its caller and space, without a promise if both are cached.
    *
    * @throws {AppError} `invalid_token` or `token_expired`.
    */
-  verify(token: string): Promise<SpaceVisit>;
+  verify(token: string): SpaceVisit | Promise<SpaceVisit>;
 }
 
 interface SpaceTokensOptions {
@@ -85,7 +85,8 @@ export function createSpaceTokens({
   directory,
   issuer: ofDeployment,
 }: SpaceTokensOptions): SpaceTokens {
-  const callers = new WeakMap<Claims, SpaceCaller>();
+  /** The same object while token and space are the same, so that others derive what they need once. */
+  const visits = new WeakMap<Claims, SpaceVisit>();
   return {
     async issue(space, caller) {
       const issuer = spaceIssuer(space, ofDeployment);
@@ -99,17 +100,23 @@ export function createSpaceTokens({
       });
       return { accessToken, tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds };
     },
-    async verify(token) {
+    verify(token) {
       const issuer = tokens.issuerOf(token);
       if (issuer === undefined) throw invalidToken("iss");
-      const claims = await tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer });
-      const caller = callers.get(claims) ?? decodeCaller(claims);
-      callers.set(claims, caller);
-      const space = await directory.space(caller.spaceId);
-      const isValid =
-        space?.organisationId === caller.organisationId && spaceIssuer(space, ofDeployment) === claims.iss;
-      if (!isValid) throw invalidToken("space");
-      return { space, caller };
+      return chain(tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer }), claims => {
+        const known = visits.get(claims);
+        const caller = known?.caller ?? decodeCaller(claims);
+        return chain(directory.space(caller.spaceId), space => {
+          if (known !== undefined && known.space === space) return known;
+          const isValid =
+            space?.organisationId === caller.organisationId &&
+            spaceIssuer(space, ofDeployment) === claims.iss;
+          if (!isValid) throw invalidToken("space");
+          const visited = { space, caller };
+          visits.set(claims, visited);
+          return visited;
+        });
+      });
     },
   };
 }
@@ -265,13 +272,14 @@ function namedSpace({ space_id: id }: SpaceRequest["query"]): string | undefined
   throw invalidField("Cannot find the space", spaceParameter.name, "Expected a UUID");
 }
 
-async function visit(
+/** Costs no microtask while token, space and session are cached. */
+function visit(
   { spaceTokens, checkSession, checkKey }: SpaceGuardOptions,
   { request }: GuardInput,
-): Promise<SpaceVisit> {
-  const visited = await spaceTokens.verify(bearerToken(request.headers.get("authorization")));
-  const { caller } = visited;
-  if (caller.kind === "service") await checkKey(caller);
-  else await checkSession(caller);
-  return visited;
+): SpaceVisit | Promise<SpaceVisit> {
+  return chain(spaceTokens.verify(bearerToken(request.headers.get("authorization"))), visited => {
+    const { caller } = visited;
+    const checked = caller.kind === "service" ? checkKey(caller) : checkSession(caller);
+    return chain(checked, () => visited);
+  });
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors/mod.ts";
 import type { ServerSpan, Tracer } from "../../base/tracing/mod.ts";
-import { Cache, type Timer } from "../../storage/background/mod.ts";
+import { Cache, chain, type Timer } from "../../storage/background/mod.ts";
 import { type ErrorFamily, failureReply, logFailure, problemFamily } from "../errors/failure.ts";
 import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.ts";
 import type { Logger } from "../logger.ts";
@@ -385,14 +385,25 @@ function runEndpoint(
   services: PipelineServices,
 ): Reply | Promise<Reply> {
   const { route, limit, body } = endpoint;
-  if (limit !== null || body !== null || route.idempotent !== undefined) {
-    return runAllSteps(endpoint, exchange, services);
-  }
-  if (route.auth === open) return runHandler(endpoint, exchange, null);
-  const principal = authorise(endpoint, exchange, services);
-  return isPromise(principal)
-    ? principal.then(known => runHandler(endpoint, exchange, known))
-    : runHandler(endpoint, exchange, principal);
+  if (body !== null || route.idempotent !== undefined) return runAllSteps(endpoint, exchange, services);
+  if (route.auth === open && limit === null) return runHandler(endpoint, exchange, null);
+  return chain(authorise(endpoint, exchange, services), principal =>
+    chain(countCall(endpoint, exchange, services, principal), () =>
+      runHandler(endpoint, exchange, principal),
+    ),
+  );
+}
+
+/** Spends the limit of a route, if it has one. */
+function countCall(
+  { limit }: Endpoint,
+  exchange: Exchange,
+  { counter }: PipelineServices,
+  principal: unknown,
+): void | Promise<void> {
+  if (limit === null || counter === null) return;
+  const { request, info, requestId } = exchange;
+  return countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
 }
 
 /** Runs the handler of a route without a body. */
@@ -410,13 +421,11 @@ async function runAllSteps(
 ): Promise<Reply> {
   const { route, limit } = endpoint;
   const { request, info, requestId } = exchange;
-  const counter = limit === null ? null : services.counter;
   const authorised = authorise(endpoint, exchange, services);
   const principal = isPromise(authorised) ? await authorised : authorised;
   const checkedAt = services.clock();
-  if (limit !== null && counter !== null) {
-    await countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
-  }
+  const counted = countCall(endpoint, exchange, services, principal);
+  if (counted !== undefined) await counted;
   exchange.parsed ??= checkParameters(endpoint, exchange);
   const { params, query } = exchange.parsed;
   const call: MutableCall = { request, info, requestId, principal, params, query, body: undefined };
@@ -427,8 +436,8 @@ async function runAllSteps(
       call.principal = await authorise(endpoint, exchange, services);
     call.body = sent.value;
   }
-  if (limit?.content !== undefined && counter !== null) {
-    await countContent(limit.content, call, { exchange, counter });
+  if (limit?.content !== undefined && services.counter !== null) {
+    await countContent(limit.content, call, { exchange, counter: services.counter });
   }
   const key =
     route.idempotent === undefined || services.idempotency === null ? null : idempotencyKeyOf(request);

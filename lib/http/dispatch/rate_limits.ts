@@ -5,7 +5,8 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import type { LimitRule } from "../../storage/mod.ts";
+import { chain } from "../../storage/background/mod.ts";
+import type { LimitRule, LimitVerdict } from "../../storage/mod.ts";
 import type { Failover, Spending } from "../rate_limit/failover.ts";
 import { rateLimitPolicy, rateLimitState } from "../rate_limit/policies.ts";
 import type { LimitFields } from "../replies/replies.ts";
@@ -30,19 +31,19 @@ interface Account {
 const wrongCredentials: ReadonlySet<AppError["code"]> = new Set(["invalid_token", "invalid_api_key"]);
 
 /**
- * Spends one unit of a route's limit.
+ * Spends one unit of a route's limit, without a promise if the limiter counts in memory.
  *
  * @throws `rate_limited`; `storage_unavailable` where the limiter fails and the limit rejects requests then.
  */
-export async function countRequest(
+export function countRequest(
   limit: RateLimit<unknown>,
   call: Authorized<unknown>,
   account: Account,
-): Promise<void> {
+): void | Promise<void> {
   const rules = typeof limit.rules === "function" ? limit.rules(call) : limit.rules;
   if (rules.length === 0) return;
   const { onLimiterFailure = "local" } = limit;
-  await spend({ subject: limit.subject(call), rules, onLimiterFailure }, account);
+  return spend({ subject: limit.subject(call), rules, onLimiterFailure }, account);
 }
 
 /**
@@ -84,10 +85,17 @@ export async function countRefusal(
   await spend({ subject: subject(account.exchange.info), rules, onLimiterFailure: "local" }, account);
 }
 
-async function spend(spending: Spending, { exchange, counter }: Account): Promise<void> {
-  const { rules } = spending;
-  const verdicts = await counter.spend(spending);
-  if (verdicts === null) return;
+function spend(spending: Spending, { exchange, counter }: Account): void | Promise<void> {
+  return chain(counter.spend(spending), verdicts => {
+    if (verdicts !== null) applyVerdicts(verdicts, spending, exchange);
+  });
+}
+
+function applyVerdicts(
+  verdicts: readonly LimitVerdict[],
+  { rules }: Spending,
+  exchange: Account["exchange"],
+): void {
   exchange.limits = { policy: rateLimitPolicy(rules), state: rateLimitState(verdicts, rules) };
   if (verdicts.every(({ allowed }) => allowed)) return;
   const refused = verdicts.flatMap(({ allowed }, index) => (allowed ? [] : [rules[index]?.name ?? ""]));

@@ -44,6 +44,8 @@ export interface Spending {
   readonly cost?: number;
 }
 
+type Verdicts = readonly LimitVerdict[] | null;
+
 /** Counts with the shared limiter; without it as each spending demands. */
 export class Failover {
   readonly #options: FailoverOptions;
@@ -60,30 +62,49 @@ export class Failover {
   }
 
   /**
-   * Spends the cost of every rule, or of none where one refuses. Null: nothing was counted, and the request may pass.
+   * Spends the cost of every rule, or of none where one refuses; without a promise if the limiter counts in memory. Null: nothing was
+   * counted, and the request may pass.
    *
    * @throws {AppError} `storage_unavailable`: the limiter fails, and the spending rejects then.
    * @throws {TypeError | RangeError} The limiter refuses the subject or the rules.
    */
-  async spend(spending: Spending): Promise<readonly LimitVerdict[] | null> {
-    const { limiter, local, clock } = this.#options;
-    if (spending.onLimiterFailure === "reject") return await this.#spendPatiently(spending);
+  spend(spending: Spending): Verdicts | Promise<Verdicts> {
+    const { limiter, clock } = this.#options;
+    if (spending.onLimiterFailure === "reject") return this.#spendPatiently(spending);
     const isTrial = this.#retryAt !== null;
     if (this.#retryAt !== null) {
-      if (clock() < this.#retryAt) return await this.#without(spending);
+      if (clock() < this.#retryAt) return this.#without(spending);
       // This request tries the limiter for all others.
       this.#retryAt = clock() + limiterRetryMs;
     }
     try {
       const answer = limiter.take(spending.subject, spending.rules, spending.cost);
-      const verdicts = await (local === null ? answer : this.#deadlines.within(answer));
+      if (answer instanceof Promise) return this.#awaitAnswer(answer, spending, isTrial);
+      if (isTrial) this.#recover();
+      return answer;
+    } catch (error) {
+      return this.#afterFailure(error, spending);
+    }
+  }
+
+  async #awaitAnswer(
+    answer: Promise<readonly LimitVerdict[]>,
+    spending: Spending,
+    isTrial: boolean,
+  ): Promise<Verdicts> {
+    try {
+      const verdicts = await (this.#options.local === null ? answer : this.#deadlines.within(answer));
       if (isTrial) this.#recover();
       return verdicts;
     } catch (error) {
-      if (error instanceof TypeError || error instanceof RangeError) throw error;
-      this.#fail(error);
-      return await this.#without(spending);
+      return await this.#afterFailure(error, spending);
     }
+  }
+
+  async #afterFailure(error: unknown, spending: Spending): Promise<Verdicts> {
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
+    this.#fail(error);
+    return await this.#without(spending);
   }
 
   /** Asks the limiter even in an outage: it may be slow only. */
@@ -91,7 +112,8 @@ export class Failover {
     const { limiter, local } = this.#options;
     try {
       const answer = limiter.take(subject, rules, cost);
-      return await (local === null ? answer : this.#patientDeadlines.within(answer));
+      if (local === null || !(answer instanceof Promise)) return await answer;
+      return await this.#patientDeadlines.within(answer);
     } catch (error) {
       if (error instanceof TypeError || error instanceof RangeError) throw error;
       this.#fail(error);
@@ -101,7 +123,7 @@ export class Failover {
     }
   }
 
-  async #without({ subject, rules, cost }: Spending): Promise<readonly LimitVerdict[] | null> {
+  async #without({ subject, rules, cost }: Spending): Promise<Verdicts> {
     this.#options.onUncounted();
     return (await this.#options.local?.take(subject, rules, cost)) ?? null;
   }

@@ -37,7 +37,7 @@ const kinds: Readonly<Record<string, (server: string) => Opened>> = {
     const limiter = createRedisLimiter({ server });
     const rule = { name: "r", limit: 1_000, windowMs: 60_000 };
     return {
-      write: () => limiter.take("s", [rule]),
+      write: async () => await limiter.take("s", [rule]),
       [Symbol.asyncDispose]: () => limiter[Symbol.asyncDispose](),
     };
   },

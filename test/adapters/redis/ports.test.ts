@@ -98,7 +98,7 @@ describe("a Redis limiter", { skip: redisAvailable() }, () => {
     const rules = [{ name: "a", limit: 10, windowMs: 1_000 }];
     await limiter.take("s", rules);
     await server.kill();
-    await assert.rejects(limiter.take("s", rules), { code: "storage_unavailable" });
+    await assert.rejects(async () => await limiter.take("s", rules), { code: "storage_unavailable" });
   });
 });
 

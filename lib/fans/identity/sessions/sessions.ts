@@ -9,7 +9,7 @@ import type { Clock, RandomBytes, Tokens } from "../../../auth/mod.ts";
 import { bearerToken, clockSkewSecondsMax, invalidToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { ClientInfo } from "../../../http/mod.ts";
-import { Cache, type Loaded, ParsedRecords } from "../../../storage/background/mod.ts";
+import { Cache, chain, type Loaded, memoize, ParsedRecords } from "../../../storage/background/mod.ts";
 import { decide, type ReadBoard, type ReadRecord, type Rule, type Store } from "../../../storage/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import {
@@ -508,13 +508,13 @@ export class SessionGuard {
   }
 
   /**
-   * Accepts a token of a live session, or of a user who has not ended all sessions since.
+   * Accepts a token of a live session, or of a user who has not ended all sessions since; without a promise if that is cached.
    *
    * @throws {AppError} `session_revoked`; `storage_unavailable` if it is neither cached nor readable.
    */
-  async check(claim: SessionClaim): Promise<void> {
-    const name = JSON.stringify([claim.projectId, claim.userId, claim.sessionId]);
-    requireSince(claim, await this.#notBefore.getOrLoad(name, () => this.#read(claim)));
+  check(claim: SessionClaim): void | Promise<void> {
+    const notBefore = this.#notBefore.getOrLoad(claimName(claim), () => this.#read(claim));
+    return chain(notBefore, from => requireSince(claim, from));
   }
 
   async #read({ projectId, userId, sessionId }: SessionClaim): Promise<Loaded<number>> {
@@ -532,6 +532,11 @@ export class SessionGuard {
       : { value: 0 };
   }
 }
+
+/** Written once per object: a token that is known has one. */
+const claimName = memoize(({ projectId, userId, sessionId }: SessionClaim) =>
+  JSON.stringify([projectId, userId, sessionId]),
+);
 
 function requireSince({ issuedAt = 0 }: SessionClaim, notBefore: number): void {
   if (issuedAt >= notBefore) return;

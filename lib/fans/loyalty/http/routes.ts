@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { Cursors, Permission } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { empty, envelope, type Guard, type JsonText, jsonText, route } from "../../../http/mod.ts";
+import { chain, empty, envelope, type Guard, type JsonText, jsonText, route } from "../../../http/mod.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
@@ -59,10 +59,10 @@ export function loyaltyRoutes(context: LoyaltyContext) {
       auth,
       query: UserQuerySchema,
       responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
-      handle: async ({ principal, query }) => {
-        const user = await authorizeUser(directory, principal, query, "users:read");
-        return jsonText(profileText(await loyalty.profile(user)));
-      },
+      handle: ({ principal, query }) =>
+        chain(authorizeUser(directory, principal, query, "users:read"), user =>
+          chain(loyalty.profile(user), profileReply),
+        ),
     }),
     route({
       ...aboutUser,
@@ -209,12 +209,12 @@ function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
  *
  * @param permission The permission that a service token needs.
  */
-async function authorizeUser(
+function authorizeUser(
   directory: Directory,
   { caller, space }: SpaceVisit,
   { user_id: userId, project_id: projectId }: v.InferOutput<typeof UserQuerySchema>,
   permission: Permission,
-): Promise<SpaceUser> {
+): SpaceUser | Promise<SpaceUser> {
   const { organisationId, id: spaceId } = space;
   if (caller.kind === "user") {
     if (userId !== undefined && userId !== caller.userId) {
@@ -230,11 +230,10 @@ async function authorizeUser(
   }
   if (userId === undefined) throw invalidQuery("user_id", "Is required");
   if (projectId === undefined) return { organisationId, spaceId, userId, projectId: null };
-  const project = await directory.project(projectId);
-  if (project?.spaceId !== spaceId) {
+  return chain(directory.project(projectId), project => {
+    if (project?.spaceId === spaceId) return { organisationId, spaceId, userId, projectId };
     throw invalidQuery("project_id", "Expected the id of a project of the space");
-  }
-  return { organisationId, spaceId, userId, projectId };
+  });
 }
 
 function invalidQuery(pointer: string, detail: string): AppError {
@@ -243,10 +242,11 @@ function invalidQuery(pointer: string, detail: string): AppError {
   });
 }
 
-/** Writes the profile once per state, because clients ask repeatedly while nothing has changed. */
-const profileText = memoize(
-  (profile: RewardsProfile) =>
+/** Writes a profile once, because clients ask repeatedly while nothing has changed. */
+const profileReply = memoize((profile: RewardsProfile) =>
+  jsonText(
     JSON.stringify({ message: "OK", data: profile }) as JsonText<v.InferOutput<typeof ProfileResponse>>,
+  ),
 );
 
 /** Leaves out of a configuration what its schema for clients does not have, such as conditions. */

@@ -136,7 +136,7 @@ describe("counting without the shared limiter", () => {
     state.is = "down";
     for (let n = 0; n < 2; n++) {
       await assert.rejects(
-        failover.spend({ ...spending, onLimiterFailure: "reject" }),
+        async () => await failover.spend({ ...spending, onLimiterFailure: "reject" }),
         (error: unknown) => error instanceof AppError && error.code === "storage_unavailable",
       );
     }
@@ -159,7 +159,7 @@ describe("counting without the shared limiter", () => {
     assert.equal((await late)?.[0]?.allowed, true);
     state.is = "slow";
     const refused = assert.rejects(
-      failover.spend(scarce),
+      async () => await failover.spend(scarce),
       (error: unknown) => error instanceof AppError && error.code === "storage_unavailable",
     );
     await settle();
@@ -176,7 +176,7 @@ describe("counting without the shared limiter", () => {
 
   it("does not hide a mistake of the caller", async () => {
     const { failover, reports } = opened();
-    await assert.rejects(failover.spend({ ...spending, subject: "" }), RangeError);
+    await assert.rejects(async () => await failover.spend({ ...spending, subject: "" }), RangeError);
     assert.deepEqual(reports, []);
   });
 });
