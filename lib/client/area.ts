@@ -21,12 +21,22 @@ export type NoInput = Readonly<Record<string, never>>;
 /** The body of an upload. A stream is sent once and never repeated. */
 export type RawBody = ReadableStream<Uint8Array> | Blob | string | Uint8Array<ArrayBuffer>;
 
+/** Why a live document is out of date, and when the next attempt follows. */
+export interface LiveLoss {
+  /** The refusal; undefined where the connection broke off. */
+  readonly cause?: unknown;
+  /** Time until the next attempt, in ms. */
+  readonly retryMs: number;
+}
+
 /** Options of a call. */
 export interface CallOptions {
   /** Ends the call with the code `aborted`, and a live board without an error. */
   readonly signal?: AbortSignal;
   /** Called whenever a live board is out of date because its connection is lost, before the next attempt. */
-  readonly onLost?: () => void;
+  readonly onLost?: (loss: LiveLoss) => void;
+  /** Reads a live document every 5 s instead of a stream, as for devices that save data. @default false */
+  readonly polls?: boolean;
   /** Longest time for each attempt, in ms. @default that of the client */
   readonly timeoutMs?: number;
   /** Most attempts; 1: never repeated. @default that of the client */

@@ -135,7 +135,7 @@ class Caller {
 
   #watch(build: () => Outgoing, flags: string, own: CallOptions): AsyncGenerator<unknown> {
     const read = async () => (await this.#send(build(), flags, readJson)).document;
-    if (!canStream(this.#options)) return poll(read, this.#environment, own);
+    if (own.polls === true || !canStream(this.#options)) return poll(read, this.#environment, own);
     const open = async (headers: Readonly<Record<string, string>>, connection: AbortSignal) => {
       const request = build();
       const event = { accept: "text/event-stream", ...headers };

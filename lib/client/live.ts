@@ -41,6 +41,7 @@ export async function* watch(
     await seen(environment, signal);
     if (isAborted()) return;
     let retryAfterMs = 0;
+    let cause: unknown;
     const connection = new AbortController();
     const close = (): void => connection.abort();
     const leave = (): void => void (isHidden() && close());
@@ -76,6 +77,7 @@ export async function* watch(
       if (isAborted()) return;
       if (error instanceof GrandstandError && !error.retryable && !connection.signal.aborted) throw error;
       if (error instanceof GrandstandError) ({ retryAfterMs } = error);
+      cause = error;
     } finally {
       cancel();
       signal?.removeEventListener("abort", close);
@@ -84,10 +86,10 @@ export async function* watch(
     }
     if (isAborted()) return;
     if (isHidden()) continue;
-    onLost?.();
     // All listeners of a server lose it in the same moment.
     const waits = environment.random() * Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
     let left = retryAfterMs + waits;
+    onLost?.({ cause, retryMs: left });
     do {
       await pause(environment, Math.min(left, pollMs), signal);
       left -= pollMs;
@@ -181,7 +183,7 @@ export async function* poll(
       if (isAborted()) return;
       if (!(error instanceof GrandstandError && error.retryable)) throw error;
       waits = Math.max(waits, error.retryAfterMs);
-      onLost?.();
+      onLost?.({ cause: error, retryMs: waits });
     }
     await pause(environment, waits, signal);
   }

@@ -11,6 +11,7 @@ export type {
   CallOptions,
   DocumentOf,
   List,
+  LiveLoss,
   NoInput,
   RawBody,
   WholeAnswer,

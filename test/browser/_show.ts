@@ -1,6 +1,7 @@
 /** The show of a test platform: events, their elements, and the pages of fans. */
 
-import type { BrowserContextOptions } from "playwright-core";
+import assert from "node:assert/strict";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { systemTimer } from "../../lib/http/requests/body.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { createShow } from "../../lib/pages/show/mod.ts";
@@ -20,18 +21,48 @@ export interface ShowWorld extends StudioWorld {
   /** A running event. */
   readonly event: string;
   /** Adds an element to the event and publishes it unless the attributes say otherwise. */
-  publish(contentType: string, attributes: Attributes): Promise<string>;
+  publish(contentType: string, attributes: Attributes, relationships?: Attributes): Promise<string>;
   /** Changes an element. */
   change(id: string, attributes: Attributes): Promise<void>;
   /** Opens the page of a fan on a phone. */
   visit(query?: string, options?: BrowserContextOptions): Promise<OpenedPage>;
 }
 
-const voteRule = {
-  id: "voted",
-  trigger: { action: "vote" },
-  effects: [{ type: "metric", metricId: "points", metricQuantity: 5 }],
-};
+const paid = (metricQuantity: unknown) => [{ type: "metric", metricId: "points", metricQuantity }];
+const rules = [
+  { id: "voted", trigger: { action: "vote" }, effects: paid(5) },
+  {
+    id: "right-answer",
+    trigger: { action: "vote" },
+    when: { eq: [{ var: "element.isRight" }, true] },
+    effects: paid({ var: "element.points" }),
+  },
+  { id: "collected", trigger: { action: "collect" }, effects: paid(50) },
+];
+const milestones = [
+  {
+    id: "level",
+    title: "Level",
+    metricId: "points",
+    measure: "balance",
+    isTier: true,
+    milestones: [
+      {
+        id: "silver",
+        title: "Silver",
+        threshold: 50,
+        notification: { display: "toast", title: "Silver!", message: "You climb." },
+      },
+      {
+        id: "gold",
+        title: "Gold",
+        threshold: 55,
+        notification: { display: "modal", title: "Gold!", message: "Higher than most." },
+      },
+    ],
+  },
+];
+const actions = ["vote", "ask", "collect"].map(name => ({ name, clientReportable: true }));
 
 /** A field in every language. */
 export const field = (key: string, all: unknown, more: Attributes = {}) => ({
@@ -47,6 +78,25 @@ export const question = (text: string, ...options: readonly string[]) => ({
   },
 });
 
+/** Waits for what follows from figures, which are written a moment after the actions they count. */
+export async function waitForFigure({ clock }: ShowWorld, shown: Locator): Promise<void> {
+  for (let tries = 10; ; tries--) {
+    clock.advance(pastCachesMs);
+    try {
+      return await shown.waitFor({ timeout: 2_000 });
+    } catch (error) {
+      if (tries === 0) throw error;
+    }
+  }
+}
+
+/** Pictures a page; into the folder that `PICTURES` names, too. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const { PICTURES: folder } = process.env;
+  const png = await page.screenshot(folder === undefined ? {} : { path: `${folder}/E1-${name}.png` });
+  assert.ok(png.length > 1_000);
+}
+
 /** Opens a platform with the show, and a running event. */
 export async function openShowWorld({
   settings = {},
@@ -61,8 +111,9 @@ export async function openShowWorld({
     loyalty: {
       [ids.space]: {
         ...loyalty,
-        actions: [...loyalty.actions, { name: "vote", clientReportable: true }],
-        rules: [...loyalty.rules, voteRule],
+        actions: [...loyalty.actions, ...actions],
+        rules: [...loyalty.rules, ...rules],
+        milestones,
       },
     },
   };
@@ -82,11 +133,11 @@ export async function openShowWorld({
   return {
     ...world,
     event,
-    async publish(contentType, attributes) {
+    async publish(contentType, attributes, relationships = {}) {
       const created = await world.author("POST", "/elements", {
         type: "elements",
         attributes: { content_type: contentType, action: "publish", ...attributes },
-        relationships: { event: to("events", event) },
+        relationships: { event: to("events", event), ...relationships },
       });
       if (created.status !== 201) throw new Error(created.text);
       world.clock.advance(pastCachesMs);

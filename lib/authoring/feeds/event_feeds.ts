@@ -10,7 +10,7 @@ import {
   type Revelation,
   revelation,
 } from "../table/element_times.ts";
-import { byLocale, contentOf, feedElement, isoOf, questionOf, withoutNulls } from "./feed_element.ts";
+import { byLocale, contentOf, feedElement, isoOf, optionCountOf, withoutNulls } from "./feed_element.ts";
 import type { History, LatestResults, Listings, LiveStats } from "./schemas.ts";
 import type {
   CountedSource,
@@ -123,7 +123,7 @@ function actionsOf(counts: Counts, id: string): number {
 
 function votesOf(counts: Counts, { id, attributes }: ElementRecord): number[] {
   const own = counts.get(id);
-  return (questionOf(attributes).options ?? []).map((_, index) => own?.get(String(index + 1)) ?? 0);
+  return Array.from({ length: optionCountOf(attributes) }, (_, index) => own?.get(String(index + 1)) ?? 0);
 }
 
 function isReached(at: number | null, now: number): boolean {

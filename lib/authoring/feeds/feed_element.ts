@@ -9,6 +9,11 @@ import { answerField } from "../table/content.ts";
 import type { Field } from "../table/schemas.ts";
 import type { History } from "./schemas.ts";
 
+/** The custom field that says why an answer is right. */
+const explanationField = "explanation";
+/** The scale of a rating that names none, as its content type says. */
+const scaleDefault = 5;
+
 type Timeline = History["timeline"];
 type Attributes = Readonly<Record<string, unknown>>;
 
@@ -46,9 +51,12 @@ export function feedElement(element: FeedElement): Timeline[number] {
 }
 
 function publicFields({ attributes, isAnswered }: FeedElement): unknown {
-  const { custom_fields: fields } = attributes;
-  if (!Array.isArray(fields) || isAnswered) return fields;
-  return (fields as readonly { readonly key: string }[]).filter(({ key }) => key !== answerField);
+  const { custom_fields: own, correct_option: answer } = attributes;
+  if (!Array.isArray(own) || isAnswered) return own;
+  const fields = own as readonly { readonly key: string }[];
+  const hasAnswer = (numberOf(answer) ?? 0) > 0 || fields.some(({ key }) => key === answerField);
+  const secret = hasAnswer ? [answerField, explanationField] : [answerField];
+  return fields.filter(({ key }) => !secret.includes(key));
 }
 
 /** Returns the question of an element, its options, and the right one if everybody may see it. */
@@ -67,8 +75,16 @@ interface Question {
   readonly options?: readonly { readonly fields?: unknown }[];
 }
 
-export function questionOf({ question }: Attributes): Question {
+function questionOf({ question }: Attributes): Question {
   return (question ?? {}) as Question;
+}
+
+/** Returns how many options votes choose from; the marks of a rating are its options. */
+export function optionCountOf(attributes: Attributes): number {
+  const { options = [] } = questionOf(attributes);
+  if (options.length > 0 || attributes.content_type !== "rating") return options.length;
+  const scale = fieldsOf(attributes.custom_fields).find(({ key }) => key === "scale");
+  return numberOf(scale?.values.all) ?? scaleDefault;
 }
 
 function votingRulesOf(attributes: Attributes): Timeline[number]["vote"] {

@@ -9,12 +9,10 @@ import { eventTimesOf } from "../../fans/directory/records.ts";
 import type { ElementMoment, ElementSource, VotedElement } from "../../fans/loyalty/votes/elements.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import { elementPhase, elementTimesOf, revelation } from "../table/element_times.ts";
-import { boundsOf, numberOf } from "./feed_element.ts";
+import { boundsOf, numberOf, optionCountOf } from "./feed_element.ts";
 import type { ElementRecord, EventRecord, EventSource, Owners, Sources } from "./sources.ts";
 import { plainValues } from "./sources.ts";
 
-/** The scale of a rating that names none, as its content type says. */
-const scaleDefault = 5;
 /** The length of a text where the element names none, and the most that it may name, as the content type says. */
 const textDefault = 280;
 const textMost = 1_024;
@@ -94,16 +92,14 @@ const elementsIn = memoize(({ event, elements }: EventSource) => {
 function votedElement(record: ElementRecord, event: EventRecord, spaceId: string): VotedElement {
   const { id, attributes } = record;
   const { correct_option: answer, content_type: type } = attributes;
-  const { options = [] } = (attributes.question ?? {}) as { readonly options?: readonly unknown[] };
-  const { points, scale, max_length: longest } = plainValues(attributes.custom_fields);
-  const steps = type === "rating" ? (numberOf(scale) ?? scaleDefault) : 0;
+  const { points, max_length: longest } = plainValues(attributes.custom_fields);
   return {
     id,
     spaceId,
     eventId: event.id,
     projectId: event.projectId,
     type: String(type),
-    options: options.length > 0 ? options.length : steps,
+    options: optionCountOf(attributes),
     bounds: boundsOf(attributes),
     rightOption: typeof answer === "number" && answer > 0 ? answer : null,
     tellsAnswer: attributes.reveal_answer_on_vote === true,

@@ -81,9 +81,18 @@ const types: readonly ContentType[] = [
       ...template("Message", { title: "Welcome", body: "<strong>Welcome</strong>" }),
     },
   ),
-  type("media", [property("asset!", "asset"), property("caption", "text"), property("poster", "asset")], {
-    categories: ["information"],
-  }),
+  type(
+    "media",
+    [
+      property("asset!", "asset"),
+      property("caption", "text"),
+      property("captions", "asset"),
+      property("poster", "asset"),
+    ],
+    {
+      categories: ["information"],
+    },
+  ),
   type("poll", [], { derived_from: "rpoll", ...choice("Who wins?", ["Home", "Away"]) }),
   type(
     "rating",

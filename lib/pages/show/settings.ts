@@ -59,7 +59,7 @@ const ShowSchema = v.strictObject({
   /** How fans keep their points beyond a device. */
   signIn: v.optional(v.picklist(["none", "name", "email"]), "email"),
   /** Names of the actions that the page reports. */
-  actions: v.optional(v.strictObject({ vote: v.optional(Id, "vote") }), {}),
+  actions: v.optional(v.strictObject({ vote: v.optional(Id, "vote"), ask: v.optional(Id, "ask") }), {}),
   /** Origins whose pages may show this one in a frame, beside the platform's own. */
   embed: v.exactOptional(v.strictObject({ origins: v.pipe(v.array(Origin), v.maxLength(originsMax)) })),
 });

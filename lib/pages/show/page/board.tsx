@@ -3,15 +3,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LeaderboardEntry } from "../../../client/mod.ts";
-import { boardName } from "./elements.tsx";
-import type { Show } from "./show.ts";
-import { clockTime, number, t } from "./texts.ts";
+import { eventBoard, type Show } from "./show.ts";
+import { boardName, clockTime, number, t } from "./texts.ts";
 
 /** Entries around the fan. */
 const aroundLimit = 5;
 
 export function Board({ show, rest }: { readonly show: Show; readonly rest: string }) {
-  const { boards } = show.data;
+  const boards = [...show.data.boards, ...show.eventBoards.value.map(id => eventBoard + id)];
   const id = boards.find(each => each === rest) ?? boards[0];
   if (id === undefined) return <p class="card empty">{t("noBoards")}</p>;
   return (
@@ -40,9 +39,19 @@ function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
   useEffect(() => {
     around.value = [];
     if (userId === undefined || board === undefined || isAmongLeaders) return;
-    const wanted = { projectId: show.data.project.id, leaderboardId: id, around: userId, limit: aroundLimit };
+    const { project, event } = show.data;
+    const wanted = { projectId: project.id, around: userId, limit: aroundLimit };
+    const { leaderboards } = show.client;
+    const listed =
+      event !== null && id.startsWith(eventBoard)
+        ? leaderboards.listEventLeaderboard({
+            ...wanted,
+            eventId: event,
+            leaderboardId: id.slice(eventBoard.length),
+          })
+        : leaderboards.listProjectLeaderboard({ ...wanted, leaderboardId: id });
     // Somebody without a score has no place yet.
-    show.client.leaderboards.listProjectLeaderboard(wanted).then(
+    listed.then(
       found => {
         around.value = found;
       },

@@ -1,8 +1,17 @@
 /** What producers wrote, as nodes: never as HTML. */
 
+import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { parseMarkup } from "../../../workflow/dialogue/markup.ts";
-import { locale } from "./texts.ts";
+import { locale, t } from "./texts.ts";
+
+/** True on devices that save data: no stream, and images on demand. */
+export const savesData = ((): boolean => {
+  const { connection } = navigator as {
+    readonly connection?: { readonly saveData?: boolean; readonly effectiveType?: string };
+  };
+  return connection?.saveData === true || /(^|-)2g$/.test(connection?.effectiveType ?? "");
+})();
 
 type ByLocale = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -20,6 +29,23 @@ export function textOf(fields: ByLocale | undefined, ...keys: readonly string[])
     if (typeof value === "number") return String(value);
   }
   return "";
+}
+
+/** Returns what an element is called. */
+export function titleOf({
+  question,
+  custom_fields: fields,
+  content_type: type,
+}: {
+  readonly question: ByLocale;
+  readonly custom_fields: ByLocale;
+  readonly content_type: string;
+}): string {
+  return (
+    textOf(question, "question", "text", "prompt") ||
+    textOf(fields, "title", "prompt", "question", "label", "caption") ||
+    type
+  );
 }
 
 /** Returns an address of the web; null for any other, such as `javascript:`. */
@@ -42,8 +68,15 @@ export function Rich({ text }: { readonly text: string }) {
   );
 }
 
-/** An image of the content; nothing where it has none. */
+/** An image of the content; nothing where it has none. A device that saves data loads it when it is asked for. */
 export function Picture({ url, text = "" }: { readonly url: unknown; readonly text?: string }) {
   const address = linkOf(url);
-  return address === null ? null : <img class="picture" src={address} alt={text} loading="lazy" />;
+  const isShown = useSignal(!savesData);
+  if (address === null) return null;
+  if (isShown.value) return <img class="picture" src={address} alt={text} loading="lazy" />;
+  return (
+    <button type="button" class="plain" onClick={() => (isShown.value = true)}>
+      {t("showImage")}
+    </button>
+  );
 }

@@ -1,8 +1,8 @@
 /** The page: reads its data, applies the theme, and shows the place that the address names. */
 
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { type ComponentType, render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Preview, receivePreviews } from "../../shared/page/preview.ts";
 import { textOn } from "../colours.ts";
 import type { PageData } from "../page_data.ts";
@@ -10,6 +10,7 @@ import { Events } from "./events.tsx";
 import { Toasts } from "./notices.tsx";
 import { Now } from "./now.tsx";
 import { type Refusal, Show } from "./show.ts";
+import { useSeconds } from "./show_time.ts";
 import { chooseLocale, clockTime, countryName, t } from "./texts.ts";
 
 interface ViewProps {
@@ -72,6 +73,7 @@ function App({ show }: { readonly show: Show }) {
       </main>
       {refusal?.kind !== "place" && !show.isPreview && <Sections show={show} place={place} />}
       <Toasts show={show} />
+      <Ended show={show} />
       <p class="hidden" role="status">
         {show.said}
       </p>
@@ -91,27 +93,64 @@ function Header({ show }: { readonly show: Show }) {
   );
 }
 
-/** Says how old the page is as soon as that matters, and what happens to votes. */
+/** Says how old the page is as soon as that matters, what happens to votes, and when it tries again. */
 function Offline({ show }: { readonly show: Show }) {
-  const [, tick] = useState(0);
-  const lostAt = show.lostAt.value;
-  useEffect(() => {
-    if (lostAt === null) return;
-    const timer = setInterval(() => tick(performance.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [lostAt]);
+  const lost = show.lost.value;
+  useSeconds(lost !== null);
   const age = show.age();
-  if (age === 0) return null;
+  const waiting = show.votes.waiting.value;
+  if (lost === null || age === 0) return null;
+  const seconds = Math.ceil((lost.retryAt - performance.now()) / 1_000);
   return (
-    <p class="offline" role="alert">
-      {t("offline", { time: clockTime(Date.now() - age) })}
-    </p>
+    <div class="offline">
+      <p>
+        <strong>{t(lost.isBusy ? "busy" : "offlineTitle")}</strong>{" "}
+        {t("asOf", { time: clockTime(Date.now() - age) })}
+        {waiting > 0 && `. ${t("votesWait", { count: waiting })}`}
+      </p>
+      <div class="row">
+        <span>{seconds > 0 ? t("retryIn", { seconds }) : t("connecting")}</span>
+        <button type="button" onClick={() => show.retry()}>
+          {t("retry")}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Lets the fan sign in again over the page, whose place is kept. */
+function Ended({ show }: { readonly show: Show }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const form = useSignal<ComponentType<{ readonly show: Show }> | null>(null);
+  const isOpen = show.ended.value !== null;
+  useEffect(() => {
+    if (!isOpen) return void dialog.current?.close();
+    dialog.current?.showModal();
+    import("./more.ts").then(
+      ({ signIn }) => {
+        form.value = signIn;
+      },
+      () => {},
+    );
+  }, [isOpen]);
+  const { value: SignIn } = form;
+  return (
+    <dialog ref={dialog} aria-labelledby="ended-title" onClose={() => (show.ended.value = null)}>
+      <h2 id="ended-title">{t("sessionEnded")}</h2>
+      <p>{t("endedNote")}</p>
+      {isOpen && SignIn !== null && show.data.settings.signIn !== "none" && <SignIn show={show} />}
+      <button type="button" onClick={() => dialog.current?.close()}>
+        {t("goOn")}
+      </button>
+    </dialog>
   );
 }
 
 function Sections({ show, place }: { readonly show: Show; readonly place: Place }) {
   const shown = places.filter(
-    each => (each !== "board" || show.data.boards.length > 0) && (each !== "shop" || place === "shop"),
+    each =>
+      (each !== "board" || show.data.boards.length > 0 || show.eventBoards.value.length > 0) &&
+      (each !== "shop" || place === "shop"),
   );
   return (
     <nav aria-label={t("sections")}>

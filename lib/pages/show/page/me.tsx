@@ -2,8 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { GrandstandError } from "../../../client/mod.ts";
 import type { Show } from "./show.ts";
+import { SignIn } from "./sign_in.tsx";
 import { moment, number, t } from "./texts.ts";
 
 type Config = Awaited<ReturnType<Show["client"]["loyalty"]["getLoyaltyConfig"]>>;
@@ -48,7 +48,13 @@ export function Me({ show }: { readonly show: Show; readonly rest: string }) {
     <section class="me">
       <Balances show={show} facts={known} />
       {show.data.settings.signIn !== "none" && <SignIn show={show} />}
-      {fan !== null && known !== null && <Earned show={show} facts={known} />}
+      {known === null ? (
+        <div class="card skeleton" aria-busy="true" />
+      ) : fan === null ? (
+        <Earning config={known.config} />
+      ) : (
+        <Earned show={show} facts={known} />
+      )}
       <a class="card link" href="#/shop">
         {t("shop")} <span aria-hidden="true">›</span>
       </a>
@@ -100,6 +106,23 @@ function Tiers({
       )}
       {next !== undefined && <span class="quiet">{next.title}</span>}
     </p>
+  );
+}
+
+/** What a fan who has nothing yet can do. */
+function Earning({ config }: { readonly config: Config }) {
+  return (
+    <section class="card">
+      <h2>{t("earn")}</h2>
+      <p class="quiet">{t("noHistory")}</p>
+      <ul class="challenges">
+        {config.challenges.map(({ id, title }) => (
+          <li key={id} dir="auto">
+            {title}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -170,120 +193,6 @@ function wordsOf({ type, payload }: Transactions[number], titles: ReadonlyMap<st
   });
   const items = inventoryChanges.received.map(({ itemId }) => titles.get(itemId) ?? itemId);
   return [...changes, ...items].join(", ") || type.replace(/([A-Z])/g, " $1").toLowerCase();
-}
-
-/** Lets a fan take a name, or an account that lasts. */
-function SignIn({ show }: { readonly show: Show }) {
-  const fan = show.fan.value;
-  const fault = useSignal("");
-  const isBusy = useSignal(false);
-  const run = async (work: () => Promise<unknown>): Promise<void> => {
-    fault.value = "";
-    isBusy.value = true;
-    try {
-      await work();
-    } catch (error) {
-      fault.value = t("failed", { reason: error instanceof GrandstandError ? error.message : String(error) });
-    }
-    isBusy.value = false;
-  };
-  if (fan !== null && fan.provider !== "anonymous") return null;
-  const isByMail = show.data.settings.signIn === "email";
-  if (fan !== null && !isByMail) return null;
-  return (
-    <div class="card sign-in">
-      {fan === null && (
-        <NameForm
-          isBusy={isBusy.value}
-          onJoin={username => run(() => show.client.session.register({ provider: "noLogin", username }))}
-        />
-      )}
-      {isByMail && (
-        <MailForm
-          isBusy={isBusy.value}
-          onSubmit={({ email, password, isNew }) =>
-            run(async () => {
-              const { session } = show.client;
-              const nickname = email.split("@", 1)[0] ?? "";
-              if (isNew) await session.register({ provider: "managedPool", email, password, nickname });
-              await session.logIn({ provider: "managedPool", email, password });
-            })
-          }
-        />
-      )}
-      <p class="fault" role="alert">
-        {fault}
-      </p>
-    </div>
-  );
-}
-
-function NameForm({ isBusy, onJoin }: { readonly isBusy: boolean; readonly onJoin: (name: string) => void }) {
-  const name = useRef<HTMLInputElement>(null);
-  return (
-    <form
-      onSubmit={event => {
-        event.preventDefault();
-        onJoin(name.current?.value.trim() ?? "");
-      }}
-    >
-      <label>
-        {t("yourName")}
-        <input ref={name} name="name" required maxLength={40} autocomplete="nickname" />
-      </label>
-      <button type="submit" class="main" disabled={isBusy}>
-        {t("join")}
-      </button>
-    </form>
-  );
-}
-
-interface MailProps {
-  readonly isBusy: boolean;
-  readonly onSubmit: (given: {
-    readonly email: string;
-    readonly password: string;
-    readonly isNew: boolean;
-  }) => void;
-}
-
-function MailForm({ isBusy, onSubmit }: MailProps) {
-  const email = useRef<HTMLInputElement>(null);
-  const password = useRef<HTMLInputElement>(null);
-  return (
-    <details>
-      <summary>{t("keepPoints")}</summary>
-      <form
-        onSubmit={event => {
-          event.preventDefault();
-          const { submitter } = event as SubmitEvent;
-          onSubmit({
-            email: email.current?.value.trim() ?? "",
-            password: password.current?.value ?? "",
-            isNew: submitter?.getAttribute("value") === "new",
-          });
-        }}
-      >
-        <p class="quiet">{t("keepNote")}</p>
-        <label>
-          {t("email")}
-          <input ref={email} type="email" required autocomplete="email" />
-        </label>
-        <label>
-          {t("password")}
-          <input ref={password} type="password" required autocomplete="current-password" />
-        </label>
-        <div class="row">
-          <button type="submit" value="new" class="main" disabled={isBusy}>
-            {t("create")}
-          </button>
-          <button type="submit" value="known" disabled={isBusy}>
-            {t("signIn")}
-          </button>
-        </div>
-      </form>
-    </details>
-  );
 }
 
 function Account({ show }: { readonly show: Show }) {

@@ -2,7 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { Element, titleOf } from "./elements.tsx";
+import { titleOf } from "./content.tsx";
+import { Element } from "./elements.tsx";
 import { Events } from "./events.tsx";
 import type { Show } from "./show.ts";
 import { moment, t } from "./texts.ts";
@@ -30,7 +31,6 @@ function Timeline({ show }: { readonly show: Show }) {
     const added = before === null ? undefined : ids.findLast(id => !before.has(id));
     const item = added === undefined ? undefined : show.items.get(added)?.value;
     if (added === undefined || item === undefined) return;
-    show.say(t("newElement", { title: titleOf(item) }));
     if (scrollY > 80) fresh.value = added;
   }, [ids, isLoaded]);
   useEffect(() => {
@@ -56,7 +56,7 @@ function Timeline({ show }: { readonly show: Show }) {
     <>
       {freshItem !== undefined && (
         <button type="button" class="chip" onClick={goUp}>
-          <span dir="auto">{t("newBelow", { title: titleOf(freshItem) })}</span>{" "}
+          <span dir="auto">{t("newElement", { title: titleOf(freshItem) })}</span>{" "}
           <span aria-hidden="true">↑</span>
         </button>
       )}
@@ -75,11 +75,11 @@ function Timeline({ show }: { readonly show: Show }) {
 }
 
 function Skeleton({ show }: { readonly show: Show }) {
-  const isLost = show.lostAt.value !== null;
+  const lost = show.lost.value;
   return (
     <>
-      {isLost && <p class="quiet">{t("busy")}</p>}
-      <div class="card skeleton" />
+      {lost !== null && <p class="quiet">{t(lost.isBusy ? "busy" : "connecting")}</p>}
+      <div class="card skeleton" aria-busy="true" />
     </>
   );
 }

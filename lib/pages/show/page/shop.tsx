@@ -15,6 +15,7 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
   const products = useSignal<readonly Product[] | null>(null);
   const note = useSignal("");
   const fan = show.fan.value;
+  const isLost = show.lost.value !== null;
   useEffect(() => {
     if (fan === null) return;
     show.client.audience.listAudienceProducts().then(
@@ -59,12 +60,13 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
                 key={currency}
                 type="button"
                 class="main"
-                aria-disabled={!product.canRedeem}
-                onClick={() => product.canRedeem && void redeem(product, currency)}
+                aria-disabled={isLost || !product.canRedeem}
+                onClick={() => !isLost && product.canRedeem && void redeem(product, currency)}
               >
                 {t("redeem")} · {number(amount)}
               </button>
             ))}
+            {isLost && <p class="quiet">{t("readOnly")}</p>}
             {product.reasons.map(reason => (
               <p key={reason} class="quiet">
                 {t(reasons.find(each => each === reason) ?? "not_available")}

@@ -11,12 +11,15 @@ import {
   identity,
   type Leaderboard,
   type LiveEvent,
+  type LiveLoss,
   leaderboards,
   location as locationArea,
   loyalty,
 } from "../../../client/mod.ts";
 import type { ListedEvent, PageData } from "../page_data.ts";
+import { fieldOf, savesData, textOf, titleOf } from "./content.tsx";
 import { ShowTime } from "./show_time.ts";
+import { t } from "./texts.ts";
 import { Votes } from "./votes.ts";
 
 export type Item = LiveEvent["history"]["timeline"][number];
@@ -30,6 +33,8 @@ const oldMs = 10_000;
 const noticesMs = 30_000;
 /** Time in which fans arrive, so that they do not sign up in the same second, in ms. */
 const arrivalMs = 60_000;
+/** Time in which answers that were right are paid, in ms. */
+const settledMs = 2_000;
 /** Time after which a refused stream or feed is asked for again, in ms. */
 const againMs = 5_000;
 
@@ -41,12 +46,27 @@ export interface Notice {
 }
 
 type Heard = Pick<LiveEvent, "history" | "projectLeaderboards"> & {
+  readonly leaderboards?: LiveEvent["leaderboards"];
   readonly livestats: Pick<LiveEvent["livestats"], "state" | "elements">;
 };
 
 export type Refusal =
   | { readonly kind: "moved" }
   | { readonly kind: "place"; readonly country: string | null };
+
+/** A lost connection. Times are of `performance.now()`. */
+export interface Lost {
+  /** When what is shown was heard. */
+  readonly since: number;
+  readonly retryAt: number;
+  /** True if the server refused for now. */
+  readonly isBusy: boolean;
+}
+
+/** Prefix of the boards of the event, beside those of its project. */
+export const eventBoard = "event:";
+/** Most boards of the event that the stream has. */
+const eventBoardsMax = 10;
 
 export class Show {
   readonly data: PageData;
@@ -62,15 +82,20 @@ export class Show {
   readonly boards = new Map<string, Signal<Leaderboard | undefined>>();
   readonly isLoaded = signal(false);
   readonly eventState = signal<string | null>(null);
-  /** When what is shown was heard of, by `performance.now()`; null while the connection holds. */
-  readonly lostAt = signal<number | null>(null);
+  /** Null while the connection holds. */
+  readonly lost = signal<Lost | null>(null);
+  /** Ids of the boards of the event that elements show. */
+  readonly eventBoards = signal<readonly string[]>([]);
   readonly refusal = signal<Refusal | null>(null);
   readonly fan = signal<FanUser | null>(null);
+  /** The fan whose session the server has ended. */
+  readonly ended = signal<FanUser | null>(null);
   readonly points = signal<Readonly<Record<string, number>> | null>(null);
   readonly notices = signal<readonly Notice[]>([]);
   /** What the live region says. */
   readonly said = signal("");
   #heardAt = performance.now();
+  #watching = new AbortController();
   #joining: Promise<FanUser> | null = null;
   readonly #seen = new Set<string>();
 
@@ -86,9 +111,10 @@ export class Show {
       organisationId,
       areas,
       storage: () => localStorage,
-      onChange: user => {
-        this.fan.value = user;
-        void this.refreshFan();
+      onChange: user => this.#setFan(user),
+      onEnd: (_, user) => {
+        this.ended.value = user;
+        this.votes.showKept(user.userId);
       },
     });
     for (const id of data.boards) this.boards.set(id, signal(undefined));
@@ -111,13 +137,23 @@ export class Show {
   async start(): Promise<void> {
     void this.#checkPlace();
     void this.#watch();
-    this.fan.value = await this.client.session.user();
-    if (this.fan.value !== null) void this.refreshFan();
-    this.votes.start();
+    const fan = await this.client.session.user();
+    if (fan !== null && this.fan.value === null) this.#setFan(fan);
     if (this.event?.state === "current") setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
     setInterval(() => {
       if (!document.hidden && this.fan.value !== null) void this.#readNotices();
     }, noticesMs);
+    // What a device that slept shows is old.
+    setInterval(() => this.time.sleptFor() > 0 && this.retry(), 1_000);
+  }
+
+  #setFan(fan: FanUser | null): void {
+    const before = this.fan.value;
+    this.fan.value = fan;
+    if (fan !== null) this.ended.value = null;
+    // What a guest has goes over to the account.
+    this.votes.belongTo(fan?.userId ?? null, before?.provider === "anonymous" ? before.userId : null);
+    void this.refreshFan();
   }
 
   /** Returns the fan of this device; a guest where nobody is signed in. @throws {GrandstandError} */
@@ -140,7 +176,7 @@ export class Show {
   async refreshFan(): Promise<void> {
     if (this.fan.value === null) {
       this.points.value = null;
-      this.votes.forget();
+      this.notices.value = [];
       return;
     }
     await Promise.allSettled([this.votes.read(), this.readPoints(), this.#readNotices()]);
@@ -168,9 +204,17 @@ export class Show {
 
   /** Returns how old what is shown is, in ms; 0 while it is fresh. */
   age(): number {
-    const { value: lostAt } = this.lostAt;
-    const age = lostAt === null ? 0 : performance.now() - lostAt;
+    const { value: lost } = this.lost;
+    const age = lost === null ? 0 : performance.now() - lost.since;
     return age < oldMs ? 0 : age;
+  }
+
+  /** Connects now, and sends what waits. */
+  retry(): void {
+    this.#watching.abort();
+    this.#watching = new AbortController();
+    this.votes.hurry();
+    void this.#watch();
   }
 
   async #arrive(): Promise<void> {
@@ -212,42 +256,58 @@ export class Show {
 
   async #watch(boards = this.data.boards): Promise<void> {
     const { event, project } = this.data;
-    const onLost = (): void => {
-      this.lostAt.value ??= this.#heardAt;
+    const { signal: watching } = this.#watching;
+    const onLost = ({ cause, retryMs }: LiveLoss): void => {
+      this.lost.value = {
+        since: this.lost.value?.since ?? this.#heardAt,
+        retryAt: performance.now() + retryMs,
+        isBusy: cause instanceof GrandstandError && (cause.status === 429 || cause.status === 503),
+      };
     };
+    const options = { onLost, signal: watching, polls: savesData };
     const named = boards.join(",");
     try {
       if (event === null) {
         const page = { prefix: project.id.slice(0, 2), projectId: project.id, boards: named, limit: 50 };
-        for await (const document of this.client.feeds.watchProject(page, { onLost })) {
+        for await (const document of this.client.feeds.watchProject(page, options)) {
           this.#hear(document.now);
           this.#takeBoards(document.leaderboards);
         }
       } else {
-        const page = { prefix: event.slice(0, 2), eventId: event, projectBoards: named, limit: 50 };
-        for await (const document of this.client.feeds.watchEvent(page, { onLost })) {
+        const page = {
+          prefix: event.slice(0, 2),
+          eventId: event,
+          boards: this.eventBoards.value.join(","),
+          projectBoards: named,
+          limit: 50,
+        };
+        for await (const document of this.client.feeds.watchEvent(page, options)) {
           this.#hear(document.now);
           this.take(document);
         }
       }
     } catch (error) {
-      onLost();
+      if (watching.aborted) return;
+      const retryMs = againMs * (0.5 + Math.random());
+      onLost({ cause: error, retryMs });
       const isMissing = error instanceof GrandstandError && error.code === "not_found";
       // A board that was hidden meanwhile must not end the show.
       if (isMissing && boards.length > 0) return await this.#watch([]);
       if (isMissing) this.refusal.value = { kind: "moved" };
-      else setTimeout(() => void this.#watch(boards), againMs * (0.5 + Math.random()));
+      else setTimeout(() => watching.aborted || void this.#watch(boards), retryMs);
     }
   }
 
   #hear(now: number): void {
     this.time.hear(now);
     this.#heardAt = performance.now();
-    this.lostAt.value = null;
+    this.lost.value = null;
   }
 
   /** Shows what was heard of the event. */
-  take({ history, livestats, projectLeaderboards }: Heard): void {
+  take({ history, livestats, leaderboards = {}, projectLeaderboards }: Heard): void {
+    const news = this.isLoaded.peek() ? history.timeline.flatMap(item => this.#newsOf(item)) : [];
+    if (news.length > 0) this.say(news.join(". "));
     batch(() => {
       const stats = new Map(livestats.elements.map(stat => [stat.id, stat]));
       for (const item of history.timeline) setIn(this.items, item.id, item);
@@ -256,14 +316,46 @@ export class Show {
       if (ids.join() !== this.ids.peek().join()) this.ids.value = ids;
       this.eventState.value = livestats.state;
       this.#takeBoards(projectLeaderboards);
+      this.#takeBoards(leaderboards, eventBoard);
       this.isLoaded.value = true;
     });
+    this.#followRounds(history.timeline);
   }
 
-  #takeBoards(boards: Readonly<Record<string, Leaderboard>>): void {
-    for (const [id, board] of Object.entries(boards)) setIn(this.boards, id, board);
+  /** Returns what is to be said of an element: that it is new, has closed, or has an answer. */
+  #newsOf(item: Item): readonly string[] {
+    const before = this.items.get(item.id)?.peek();
+    const title = titleOf(item);
+    if (before === undefined) return [t("newElement", { title })];
+    const { correct_option: answer = 0 } = item;
+    const isAnswered = answer > 0 && before.correct_option === undefined;
+    if (isAnswered && this.votes.of(item.id).peek() !== null)
+      setTimeout(() => void this.acted(), settledMs * (1 + Math.random()));
+    if (isAnswered) return [t("answerIs", { title, answer: textOf(item.options[answer - 1], "text") })];
+    return before.state === "current" && item.state !== "current" ? [t("closed", { title })] : [];
+  }
+
+  /** Adds the boards of the event that elements show to the stream. */
+  #followRounds(timeline: readonly Item[]): void {
+    const rounds = timeline.flatMap(roundOf).slice(-eventBoardsMax);
+    const wanted = [...new Set(rounds)].sort();
+    if (wanted.join() === this.eventBoards.peek().join()) return;
+    this.eventBoards.value = wanted;
+    for (const id of wanted)
+      if (!this.boards.has(eventBoard + id)) this.boards.set(eventBoard + id, signal(undefined));
+    this.retry();
+  }
+
+  #takeBoards(boards: Readonly<Record<string, Leaderboard>>, prefix = ""): void {
+    for (const [id, board] of Object.entries(boards)) setIn(this.boards, prefix + id, board);
     this.isLoaded.value = true;
   }
+}
+
+/** Returns the board of the event that an element shows. */
+function roundOf({ content_type: type, custom_fields: fields }: Item): readonly string[] {
+  const round = Number(fieldOf(fields, "round") ?? 0);
+  return type === "leaderboard" && Number.isInteger(round) && round > 0 ? [`round_${round}`] : [];
 }
 
 /** Writes into the signal of a key, which components bind. */

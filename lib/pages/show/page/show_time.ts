@@ -1,16 +1,44 @@
 /** The server's time, which a wrong clock of the device does not change. */
 
+import { useEffect, useState } from "preact/hooks";
+
+/** Lead of the clock over the timer from which the device has slept, as timers may stand still then, in ms. */
+const sleptMs = 1_000;
+
 /** The clock of a show: `performance.now()` with an offset that the server gives. */
 export class ShowTime {
   #offset = Number.NEGATIVE_INFINITY;
+  #lead = 0;
 
   /** Takes a time of the server, in Unix ms. Documents arrive late, never early, so the latest is the truest. */
   hear(serverNow: number): void {
-    this.#offset = Math.max(this.#offset, serverNow - performance.now());
+    const offset = serverNow - performance.now();
+    this.#offset = this.sleptFor() > 0 ? offset : Math.max(this.#offset, offset);
+    this.#lead = leadOfClock();
+  }
+
+  /** Returns for how long the device has slept since the server was heard, in ms. */
+  sleptFor(): number {
+    const ms = leadOfClock() - this.#lead;
+    return ms > sleptMs ? ms : 0;
   }
 
   /** Returns the server's time, in Unix ms. */
   now(): number {
-    return performance.now() + this.#offset;
+    return performance.now() + this.#offset + this.sleptFor();
   }
+}
+
+function leadOfClock(): number {
+  return Date.now() - performance.now();
+}
+
+/** Draws a component again every second while something in it counts. */
+export function useSeconds(counts: boolean): void {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (!counts) return;
+    const timer = setInterval(() => tick(performance.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [counts]);
 }

@@ -5,7 +5,11 @@ import { texts as english, type Texts } from "./texts_en.ts";
 
 /** Texts that load when they are needed. */
 const others: Readonly<Record<string, () => Promise<{ readonly texts: Texts }>>> = {
+  ar: () => import("./texts_ar.ts"),
   de: () => import("./texts_de.ts"),
+  es: () => import("./texts_es.ts"),
+  fr: () => import("./texts_fr.ts"),
+  pt: () => import("./texts_pt.ts"),
 };
 const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
 
@@ -75,4 +79,11 @@ export function duration(ms: number): string {
 
 export function countryName(code: string): string {
   return new Intl.DisplayNames(locale.value, { type: "region", fallback: "code" }).of(code) ?? code;
+}
+
+/** Writes the id of a board as its name. */
+export function boardName(id: string): string {
+  const words = id.replace(/^event:/, "").replace(/[_-]+/g, " ");
+  const round = /^round (\d+)$/.exec(words)?.[1];
+  return round === undefined ? words.charAt(0).toUpperCase() + words.slice(1) : t("round", { number: round });
 }

@@ -1,18 +1,22 @@
 /**
- * The votes of the fan. A vote waits in the storage of the device until the server has answered it, under one action id for every try.
+ * The votes of the fan. A vote waits in the storage of the device until the server has answered it, under one action id for every try, and
+ * is sent for the fan who cast it alone.
  */
 
 import { type Signal, signal } from "@preact/signals";
-import { type Client, GrandstandError, type loyalty } from "../../../client/mod.ts";
+import { type Client, type FanUser, GrandstandError, type loyalty } from "../../../client/mod.ts";
 import { readStored, store } from "./stored.ts";
 
 /** Longest pause between two tries, in ms. */
 const pauseMsMax = 15_000;
+/** Most votes that a device keeps, of all its fans; the newest stay. */
+const queuedMax = 200;
 
 export type VoteState =
   | "sending"
   | "waiting"
   | "crowded"
+  | "away"
   | "counted"
   | "late"
   | "spent"
@@ -29,11 +33,18 @@ export interface OwnVote {
   readonly until?: number | undefined;
 }
 
-interface Queued {
+/** What a vote says: options, and the text of an answer. */
+export interface Ballot {
+  readonly options: readonly number[];
+  readonly text?: string;
+}
+
+interface Queued extends Ballot {
+  /** Null: cast before anybody was signed in, for whoever signs in next. */
+  readonly userId: string | null;
   readonly actionId: string;
   readonly action: string;
   readonly elementId: string;
-  readonly options: readonly number[];
 }
 
 /** What votes need of the show. */
@@ -46,23 +57,26 @@ interface VotesOptions {
   readonly isPreview: boolean;
   readonly loyalty: Client<{ readonly loyalty: typeof loyalty }>["loyalty"];
   /** Lets the fan have a session. */
-  join(): Promise<unknown>;
+  join(): Promise<FanUser>;
   /** Follows the effects of a vote. */
   acted(): Promise<void>;
 }
 
 export class Votes {
+  /** Number of votes of this fan that the server has not answered. */
+  readonly waiting = signal(0);
   readonly #options: VotesOptions;
   readonly #key: string;
   readonly #own = new Map<string, Signal<OwnVote | null>>();
-  #queue: readonly Queued[];
+  #userId: string | null = null;
   #isSending = false;
+  #sending = new AbortController();
   #wake: () => void = () => {};
 
   constructor(options: VotesOptions) {
     this.#options = options;
     this.#key = `grandstand:show:votes:${options.projectId}`;
-    this.#queue = readStored<readonly Queued[]>(this.#key, []);
+    window.addEventListener("online", () => this.hurry());
   }
 
   /** Returns the fan's vote for an element. */
@@ -72,27 +86,49 @@ export class Votes {
     return found;
   }
 
-  /** Sends what an earlier visit left. */
-  start(): void {
-    for (const { elementId, options } of this.#queue)
-      this.of(elementId).value = { options, count: 0, state: "waiting" };
-    window.addEventListener("online", () => this.#wake());
+  /**
+   * Shows and sends the votes of a fan; those of others wait until they sign in again.
+   *
+   * @param heirOf The guest whose account it is now.
+   */
+  belongTo(userId: string | null, heirOf: string | null = null): void {
+    this.#sending.abort();
+    this.#sending = new AbortController();
+    this.#userId = userId;
+    for (const own of this.#own.values()) own.value = null;
+    if (userId === null) {
+      this.waiting.value = 0;
+      return;
+    }
+    this.#change(queue =>
+      queue.map(each => (each.userId === null || each.userId === heirOf ? { ...each, userId } : each)),
+    );
+    for (const { elementId, options } of this.#mine())
+      this.of(elementId).value = { options, count: 0, state: "sending" };
     void this.#send();
   }
 
-  /** Number of votes that the server has not answered. */
-  get waiting(): number {
-    return this.#queue.length;
+  /** Shows the votes of a fan whose session ended. */
+  showKept(userId: string): void {
+    for (const { elementId, options } of this.#queue().filter(each => each.userId === userId))
+      this.of(elementId).value = { options, count: 0, state: "away" };
+  }
+
+  /** Sends what waits now. */
+  hurry(): void {
+    this.#wake();
+    void this.#send();
   }
 
   /** Casts a vote: it is shown at once, and called counted when the server has said so. */
-  cast(elementId: string, options: readonly number[], action = this.#options.action): void {
+  cast(elementId: string, ballot: Ballot, action = this.#options.action): void {
     const own = this.of(elementId);
     const count = own.value?.count ?? 0;
-    const ahead = this.#queue.filter(queued => queued.elementId === elementId).length;
-    own.value = { options, count, state: "sending" };
+    const ahead = this.#mine().filter(queued => queued.elementId === elementId).length;
+    own.value = { options: ballot.options, count, state: "sending" };
     const actionId = `vote:${elementId}:${count + ahead + 1}`;
-    this.#keep([...this.#queue, { actionId, action, elementId, options }]);
+    const queued = { ...ballot, userId: this.#userId, actionId, action, elementId };
+    this.#change(queue => [...queue, queued].slice(-queuedMax));
     void this.#send();
   }
 
@@ -100,45 +136,56 @@ export class Votes {
   async read(): Promise<void> {
     const { eventId } = this.#options;
     if (eventId === null) return;
+    const userId = this.#userId;
     const listed = await this.#options.loyalty.listOwnVotes({ event_id: eventId });
+    if (this.#userId !== userId) return;
+    const queued = new Set(this.#mine().map(({ elementId }) => elementId));
     for (const { elementId, votes, options } of listed) {
       const own = this.of(elementId);
-      if (own.value?.state === "sending" || this.#isQueued(elementId)) continue;
+      if (own.value?.state === "sending" || queued.has(elementId)) continue;
       const { isRight } = own.value ?? {};
       own.value = { options: options.map(({ option }) => option), count: votes, state: "counted", isRight };
     }
   }
 
-  /** Forgets the votes of a fan who signed out. */
-  forget(): void {
-    for (const own of this.#own.values()) own.value = null;
-    this.#keep([]);
+  /** Reads the queue, which tabs share. */
+  #queue(): readonly Queued[] {
+    const stored = readStored<readonly Queued[]>(this.#key, []);
+    return Array.isArray(stored) ? stored : [];
   }
 
-  #isQueued(elementId: string): boolean {
-    return this.#queue.some(queued => queued.elementId === elementId);
+  #mine(): readonly Queued[] {
+    return this.#queue().filter(({ userId }) => userId === this.#userId);
   }
 
-  #keep(queue: readonly Queued[]): void {
-    this.#queue = queue;
-    store(this.#key, queue);
+  #change(change: (queue: readonly Queued[]) => readonly Queued[]): void {
+    store(this.#key, change(this.#queue()));
+    this.waiting.value = this.#mine().length;
   }
 
   async #send(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
-    for (let failures = 0, next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+    let failures = 0;
+    for (let next = this.#mine()[0]; next !== undefined; next = this.#mine()[0]) {
       try {
         await this.#report(next);
         failures = 0;
       } catch (error) {
+        const isOther = this.#userId !== next.userId;
+        if (isOther || (error instanceof GrandstandError && error.code === "aborted")) continue;
+        // The session is over: the vote waits until the fan is back.
+        if (error instanceof GrandstandError && error.status === 401) {
+          this.#mark(next, { state: "away" });
+          break;
+        }
         if (!(error instanceof GrandstandError) || !isPassing(error)) {
           this.#settle(next, { state: stateOf(error) });
           continue;
         }
         failures++;
         const ms = Math.max(error.retryAfterMs, Math.random() * Math.min(1_000 * 2 ** failures, pauseMsMax));
-        const state = error.status === 429 ? "crowded" : "waiting";
+        const state = error.status === 429 || error.status === 503 ? "crowded" : "waiting";
         this.#mark(next, { state, until: performance.now() + ms });
         await this.#pause(ms);
       }
@@ -147,13 +194,21 @@ export class Votes {
   }
 
   async #report(queued: Queued): Promise<void> {
-    const { actionId, action, elementId, options } = queued;
+    const { userId, actionId, action, elementId, options, text } = queued;
     if (this.#options.isPreview) return this.#settle(queued, { state: "counted", count: 1 });
-    await this.#options.join();
-    const data = { elementId, ...(options.length > 0 && { option: options.join() }) };
+    if (userId === null) {
+      const fan = await this.#options.join();
+      if (this.#userId === null) this.belongTo(fan.userId);
+      return;
+    }
+    const data = {
+      elementId,
+      ...(options.length > 0 && { option: options.join() }),
+      ...(text !== undefined && { text }),
+    };
     const answer = (await this.#options.loyalty.reportAction(
       { body: { action, actionId, data } },
-      { attemptsMax: 1 },
+      { attemptsMax: 1, signal: this.#sending.signal },
     )) as Partial<{
       readonly isRight: boolean;
       readonly vote: { readonly votes: number; readonly options: readonly { readonly option: number }[] };
@@ -170,9 +225,11 @@ export class Votes {
     void this.#options.acted();
   }
 
-  #settle(queued: Queued, outcome: Partial<OwnVote>): void {
-    this.#keep(this.#queue.filter(({ actionId }) => actionId !== queued.actionId));
-    this.#mark(queued, outcome);
+  #settle(settled: Queued, outcome: Partial<OwnVote>): void {
+    const { userId, actionId } = settled;
+    this.#change(queue => queue.filter(each => each.userId !== userId || each.actionId !== actionId));
+    if (this.#userId !== userId) return;
+    this.#mark(settled, outcome);
     if (outcome.state === "spent") void this.read().catch(() => {});
   }
 

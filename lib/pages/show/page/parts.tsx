@@ -1,0 +1,130 @@
+/** What elements of several types have: a title, the time left, and what has become of the fan's vote. */
+
+import { type Signal, useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { titleOf } from "./content.tsx";
+import type { Item, Show, Stat } from "./show.ts";
+import { useSeconds } from "./show_time.ts";
+import { duration, t } from "./texts.ts";
+import type { OwnVote } from "./votes.ts";
+
+export interface ItemProps {
+  readonly show: Show;
+  readonly item: Item;
+}
+
+export function Title({ item }: { readonly item: Item }) {
+  return (
+    <h2 id={`t-${item.id}`} dir="auto">
+      {titleOf(item)}
+    </h2>
+  );
+}
+
+export function isOpen({ state }: Item): boolean {
+  return state === "current";
+}
+
+/** The time until a deadline, or that it is over. One timer writes it, and a device that slept is right at once. */
+function Deadline({ show, at }: { readonly show: Show; readonly at: number }) {
+  const left = useSignal(at - show.time.now());
+  useEffect(() => {
+    let timer = 0;
+    const tick = (): void => {
+      left.value = at - show.time.now();
+      clearTimeout(timer);
+      if (left.value > 0) timer = window.setTimeout(tick, (left.value % 1_000) + 5);
+    };
+    tick();
+    document.addEventListener("visibilitychange", tick);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", tick);
+    };
+  }, [at]);
+  const text = useComputed(() => (left.value > 0 ? duration(left.value) : t("timeUp")));
+  const isShort = useComputed(() => left.value < 10_000);
+  return (
+    <button
+      type="button"
+      class="clock"
+      data-short={isShort}
+      title={t("timeIs")}
+      onClick={() => show.say(left.value > 0 ? t("left", { time: text.value }) : text.value)}
+    >
+      <span role="timer">{text}</span>
+    </button>
+  );
+}
+
+export function Head({ show, item }: ItemProps) {
+  const { closes_at_iso: closes } = item;
+  return (
+    <div class="head">
+      <Title item={item} />
+      {isOpen(item) && closes !== undefined && <Deadline show={show} at={Date.parse(closes)} />}
+      {!isOpen(item) && <span class="state">{t("timeUp")}</span>}
+    </div>
+  );
+}
+
+export function canVoteAgain(item: Item, own: OwnVote | null): boolean {
+  if (own === null || own.state === "late") return own === null;
+  if (own.state !== "counted" && own.state !== "refused" && own.state !== "verify") return false;
+  return item.vote.perUser === 0 ? !isQuiz(item) : own.count < item.vote.perUser;
+}
+
+/** What others chose would tell the answer. */
+export function isQuiz({ content_type: type }: Item): boolean {
+  return type === "quiz" || type === "trivia";
+}
+
+type Votes = readonly number[] | undefined;
+
+export function hasVotes(votes: Votes): boolean {
+  return votes?.some(each => each > 0) === true;
+}
+
+/** Results before the own vote sway it, so those of such elements are a step of their own. */
+export function showsResults(
+  item: Item,
+  { own, votes }: { readonly own: OwnVote | null; readonly votes: Votes },
+) {
+  const hasVoted = own !== null && (own.count > 0 || own.state === "counted");
+  if (isOpen(item) && isQuiz(item)) return false;
+  return hasVotes(votes) && (hasVoted || !isOpen(item) || item.vote.resultsMode !== "vote");
+}
+
+/** What has become of the fan's vote. */
+export function VoteLine({ own }: { readonly own: OwnVote | null }) {
+  useSeconds(own?.state === "crowded");
+  if (own === null) return null;
+  const { state, until = 0 } = own;
+  const seconds = Math.max(1, Math.ceil((until - performance.now()) / 1_000));
+  return (
+    <p class="vote" data-vote={state}>
+      {state === "counted" ? `${t("counted")} ✓` : t(state, { seconds })}
+    </p>
+  );
+}
+
+/** The number of votes, or the step that shows them before the own vote. */
+interface ResultsProps {
+  readonly stat: Signal<Stat | undefined>;
+  readonly isShown: boolean;
+  /** Null: there is nothing to vote any more. */
+  readonly onPeek: (() => void) | null;
+}
+
+export function Results({ stat, isShown, onPeek }: ResultsProps) {
+  const votes = stat.value?.votes;
+  if (votes === undefined) return null;
+  if (isShown)
+    return <p class="quiet">{t("votes", { count: votes.reduce((sum, each) => sum + each, 0) })}</p>;
+  if (onPeek === null || !hasVotes(votes)) return null;
+  return (
+    <button type="button" class="plain" onClick={onPeek}>
+      {t("seeResults")}
+    </button>
+  );
+}

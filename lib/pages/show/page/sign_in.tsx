@@ -1,0 +1,168 @@
+/** The forms that give a fan a name, or an account that lasts. */
+
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { GrandstandError } from "../../../client/mod.ts";
+import type { Show } from "./show.ts";
+import { t } from "./texts.ts";
+
+interface Account {
+  readonly email: string;
+  readonly password: string;
+  readonly isNew: boolean;
+}
+
+/** Lets a fan take a name, or an account that lasts. */
+export function SignIn({ show }: { readonly show: Show }) {
+  const fan = show.fan.value;
+  const fault = useSignal("");
+  const isBusy = useSignal(false);
+  /** An account whose address has to be confirmed. */
+  const unproved = useSignal<Account | null>(null);
+  const { session, identity } = show.client;
+  const pool = { projectId: show.data.project.id, strategy: "email", provider: "managedPool" } as const;
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
+    fault.value = "";
+    isBusy.value = true;
+    try {
+      await work();
+    } catch (error) {
+      fault.value = t("failed", { reason: error instanceof GrandstandError ? error.message : String(error) });
+    }
+    isBusy.value = false;
+  };
+  async function enter(account: Account): Promise<void> {
+    const { email, password, isNew } = account;
+    const nickname = email.split("@", 1)[0] ?? "";
+    if (isNew) await session.register({ provider: "managedPool", email, password, nickname });
+    try {
+      await session.logIn({ provider: "managedPool", email, password });
+    } catch (error) {
+      if (!(error instanceof GrandstandError) || error.code !== "email_not_verified") throw error;
+      await identity.verifyEmail({ body: { ...pool, data: { email } } });
+      unproved.value = { ...account, isNew: false };
+    }
+  }
+  async function prove(account: Account, confirmationCode: string): Promise<void> {
+    const { email, password } = account;
+    await identity.confirmEmail({ body: { ...pool, data: { email, confirmationCode, password } } });
+    unproved.value = null;
+    await enter(account);
+  }
+  if (fan !== null && fan.provider !== "anonymous") return null;
+  const isByMail = show.data.settings.signIn === "email";
+  if (fan !== null && !isByMail) return null;
+  const { value: account } = unproved;
+  return (
+    <div class="card sign-in">
+      {fan === null && account === null && (
+        <NameForm
+          isBusy={isBusy.value}
+          onJoin={username => run(() => session.register({ provider: "noLogin", username }))}
+        />
+      )}
+      {account !== null ? (
+        <CodeForm
+          email={account.email}
+          isBusy={isBusy.value}
+          onSubmit={code => run(() => prove(account, code))}
+        />
+      ) : (
+        isByMail && <MailForm isBusy={isBusy.value} onSubmit={given => run(() => enter(given))} />
+      )}
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    </div>
+  );
+}
+
+interface CodeProps {
+  readonly email: string;
+  readonly isBusy: boolean;
+  readonly onSubmit: (code: string) => void;
+}
+
+function CodeForm({ email, isBusy, onSubmit }: CodeProps) {
+  const code = useRef<HTMLInputElement>(null);
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault();
+        onSubmit(code.current?.value.trim() ?? "");
+      }}
+    >
+      <label>
+        {t("code", { email })}
+        <input ref={code} required inputMode="numeric" autocomplete="one-time-code" maxLength={12} />
+      </label>
+      <button type="submit" class="main" disabled={isBusy}>
+        {t("confirm")}
+      </button>
+    </form>
+  );
+}
+
+function NameForm({ isBusy, onJoin }: { readonly isBusy: boolean; readonly onJoin: (name: string) => void }) {
+  const name = useRef<HTMLInputElement>(null);
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault();
+        onJoin(name.current?.value.trim() ?? "");
+      }}
+    >
+      <label>
+        {t("yourName")}
+        <input ref={name} name="name" required maxLength={40} autocomplete="nickname" />
+      </label>
+      <button type="submit" class="main" disabled={isBusy}>
+        {t("join")}
+      </button>
+    </form>
+  );
+}
+
+interface MailProps {
+  readonly isBusy: boolean;
+  readonly onSubmit: (given: Account) => void;
+}
+
+function MailForm({ isBusy, onSubmit }: MailProps) {
+  const email = useRef<HTMLInputElement>(null);
+  const password = useRef<HTMLInputElement>(null);
+  return (
+    <details>
+      <summary>{t("keepPoints")}</summary>
+      <form
+        onSubmit={event => {
+          event.preventDefault();
+          const { submitter } = event as SubmitEvent;
+          onSubmit({
+            email: email.current?.value.trim() ?? "",
+            password: password.current?.value ?? "",
+            isNew: submitter?.getAttribute("value") === "new",
+          });
+        }}
+      >
+        <p class="quiet">{t("keepNote")}</p>
+        <label>
+          {t("email")}
+          <input ref={email} type="email" required autocomplete="email" />
+        </label>
+        <label>
+          {t("password")}
+          <input ref={password} type="password" required autocomplete="current-password" />
+        </label>
+        <div class="row">
+          <button type="submit" value="new" class="main" disabled={isBusy}>
+            {t("create")}
+          </button>
+          <button type="submit" value="known" disabled={isBusy}>
+            {t("signIn")}
+          </button>
+        </div>
+      </form>
+    </details>
+  );
+}

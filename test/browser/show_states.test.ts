@@ -1,0 +1,258 @@
+/** The states of the show in Chromium: empty, loading, offline, refused, over; and what devices and producers do to it. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
+import { field, openShowWorld, pastCachesMs, picture, question, type ShowWorld } from "./_show.ts";
+import { assertAccessible, assertFits } from "./_studio.ts";
+
+describe("the states of the show", { skip: browserAvailable() }, () => {
+  let world: ShowWorld;
+  before(async () => {
+    world = await openShowWorld();
+    await world.publish("poll", question("Who wins?", "Home", "Away"));
+  });
+  after(() => world.dispose());
+
+  const poll = (page: Page) => page.getByRole("article", { name: "Who wins?" });
+  /** Returns how many votes of the fan of a page the server has. */
+  const votesOf = (page: Page): Promise<number> =>
+    page.evaluate(
+      async ([project, event]) => {
+        const stored = JSON.parse(localStorage.getItem(`grandstand:${project}`) ?? "{}");
+        const authorization = `Bearer ${stored.session.space.token}`;
+        const answer = await fetch(`/api/loyalty/votes?event_id=${event}`, { headers: { authorization } });
+        return (await answer.json()).data.length;
+      },
+      [ids.project, world.event] as const,
+    );
+  /** Signs a new account in. */
+  async function enter(page: Page, email: string): Promise<void> {
+    await page.getByText("Keep your points").click();
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password").fill("a long and good password");
+    await page.getByRole("button", { name: "Create an account" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+  }
+
+  it("keeps a vote through 30 s without a network, says so, and goes on with a press", async () => {
+    const { page, faults } = await world.visit();
+    await poll(page).waitFor();
+    const context = page.context();
+    await context.setOffline(true);
+    await page.route("**/live?*", route => route.abort());
+    await poll(page).getByRole("button", { name: "Home" }).click();
+    await poll(page).getByText("Kept.").waitFor();
+    // Silence ends the stream, wherever the browser keeps it open.
+    await page.clock.fastForward(50_000);
+    await page.clock.runFor(12_000);
+    await page.getByText("No connection.").waitFor();
+    await page.getByText("1 votes are kept and sent").waitFor();
+    await assertAccessible(page);
+    await picture(page, "offline");
+    await page.getByRole("link", { name: "Board" }).click();
+    await page.unroute("**/live?*");
+    await context.setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("No connection.").waitFor({ state: "hidden" });
+    await page.getByRole("link", { name: "Now" }).click();
+    await poll(page).getByText("Counted").waitFor();
+    assert.equal(await votesOf(page), 1);
+    assert.deepEqual(faults, []);
+  });
+
+  it("keeps the vote of a fan whose session ends, and never sends it for another one", async () => {
+    const { page, faults } = await world.visit(`?event=${world.event}#/me`);
+    await enter(page, "ann@fans.example");
+    const stored = await page.evaluate(() => Object.values(localStorage).join(" "));
+    const userId = /userId":"([^"]+)/.exec(stored)?.[1];
+    const issued = await world.platform.apiKeys.create({
+      organisationId: ids.organisation,
+      name: "Operators",
+      permissions: ["users:write"],
+    });
+    const headers = { "x-api-key": issued.key, "x-api-secret": issued.secret };
+    const path = `/internal/identity/projects/${ids.project}/users/${userId}/sessions`;
+    assert.equal((await world.call(path, { method: "DELETE", headers })).status, 200);
+    world.clock.advance(5_000);
+    await page.getByRole("link", { name: "Now" }).click();
+    await poll(page).getByRole("button", { name: "Away" }).click();
+    const dialog = page.getByRole("dialog", { name: "Please sign in again" });
+    await dialog.waitFor();
+    await picture(page, "session-ended");
+    await dialog.getByRole("button", { name: "Go on as a guest" }).click();
+    await poll(page).getByText("Sign in again to send it").waitFor();
+    await page.getByRole("link", { name: "Me" }).click();
+    await page.getByLabel("Your name").fill("Ben");
+    await page.getByRole("button", { name: "Join with a name" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: "Now" }).click();
+    assert.equal(await poll(page).getByRole("button", { pressed: true }).count(), 0);
+    assert.equal(await votesOf(page), 0);
+    await page.getByRole("link", { name: "Me" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Keep your points").click();
+    await page.getByLabel("E-mail").fill("ann@fans.example");
+    await page.getByLabel("Password").fill("a long and good password");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByRole("link", { name: "Now" }).click();
+    await poll(page).getByText("Counted").waitFor();
+    assert.equal(await votesOf(page), 1);
+    assert.deepEqual(faults, []);
+  });
+
+  it("takes a guest's points along to an account, and deletes the account when asked", async () => {
+    const { page, faults } = await world.visit();
+    await poll(page).getByRole("button", { name: "Home" }).click();
+    await poll(page).getByText("Counted").waitFor();
+    await page.getByRole("link", { name: "Me" }).click();
+    await page.getByText("You take part as a guest").waitFor();
+    await enter(page, "guest@fans.example");
+    await page.locator("dd").getByText("5", { exact: true }).first().waitFor();
+    await page.getByRole("button", { name: "Delete my account" }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete my account" });
+    await picture(page, "delete");
+    await dialog.getByRole("button", { name: "Delete my account" }).click();
+    await page.getByLabel("Your name").waitFor();
+    await page.getByText("How to earn points").waitFor();
+    await page.getByText("Oracle").waitFor();
+    await picture(page, "me-empty");
+    assert.deepEqual(faults, []);
+  });
+
+  it("tells a fan that the server is full, and sends the vote when there is room", async () => {
+    const { page } = await world.visit();
+    await poll(page).waitFor();
+    await page.route("**/v1/user", route =>
+      route.fulfill({ status: 429, headers: { "retry-after": "40" }, body: "{}" }),
+    );
+    await poll(page).getByRole("button", { name: "Home" }).click();
+    await poll(page)
+      .getByText(/Many people are joining.*(40|39) s/)
+      .waitFor();
+    await picture(page, "crowded");
+    await page.unroute("**/v1/user");
+    await page.clock.fastForward(41_000);
+    await poll(page).getByText("Counted").waitFor();
+  });
+
+  it("shows a skeleton while it waits, and says so where the server is busy", async () => {
+    const { page } = await world.visit(`?event=${world.event}`);
+    await page.route("**/live?*", route =>
+      route.fulfill({ status: 503, headers: { "retry-after": "30" }, body: "{}" }),
+    );
+    await page.reload();
+    await page.getByText("Busy. You keep your place").waitFor();
+    assert.equal(await page.locator(".skeleton").count(), 1);
+    await picture(page, "busy");
+    await page.goto(`${world.url}/show?event=${world.event}#/board`);
+    await page.locator(".row-skeleton").first().waitFor();
+    await picture(page, "board-loading");
+  });
+
+  it("shows what is next where nothing runs, and what there was where an event has gone", async () => {
+    const to = { data: { type: "projects", id: ids.project } };
+    const { json } = await world.author("POST", "/events", {
+      type: "events",
+      attributes: { name: "Gone", action: "start" },
+      relationships: { project: to },
+    });
+    world.clock.advance(pastCachesMs);
+    const { page, faults } = await world.visit(`?event=${json.data.id}`);
+    await page.getByText("The show has begun").waitFor();
+    await picture(page, "empty");
+    await world.author("DELETE", `/events/${json.data.id}`);
+    world.clock.advance(pastCachesMs);
+    await page.getByText("This show has moved or ended").waitFor({ timeout: 20_000 });
+    await page.getByRole("link", { name: "Final" }).waitFor();
+    await picture(page, "moved");
+    await page.goto(`${world.url}/show?project=${ids.project}`);
+    await page.getByRole("link", { name: /Next: / }).waitFor();
+    await picture(page, "next");
+    assert.deepEqual(faults, []);
+  });
+
+  it("refuses a country that the project does not serve", async () => {
+    const other = await openShowWorld({ settings: { location: { allow: ["DE"] } } });
+    const { page, faults } = await other.visit();
+    await page.getByText("not available where you are").waitFor();
+    assert.equal(await page.getByRole("article").count(), 0);
+    await picture(page, "refused");
+    assert.deepEqual(faults, []);
+    await other.dispose();
+  });
+
+  it("counts votes where the browser refuses storage", async () => {
+    const { page, faults } = await world.visit();
+    await page.addInitScript(() => {
+      Object.defineProperty(globalThis, "localStorage", {
+        get() {
+          throw new DOMException("refused", "SecurityError");
+        },
+      });
+    });
+    await page.reload();
+    await poll(page).getByRole("button", { name: "Home" }).click();
+    await poll(page).getByText("Counted").waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  it("fits long options at 360 px and at 400 %, in forced colours and with reduced motion", async () => {
+    const options = Array.from({ length: 8 }, (_, index) =>
+      `Donaudampfschifffahrtsgesellschaft ${index} ${"wide ".repeat(40)}`.slice(0, 200),
+    );
+    await world.publish("poll", question("Long?", ...options));
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "Long?" });
+    await card.getByRole("button").nth(7).waitFor();
+    await assertFits(page);
+    await picture(page, "long");
+    await page.setViewportSize({ width: 320, height: 256 });
+    await assertFits(page);
+    await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+    await card.getByRole("button", { name: /^Donau\S+ 0/ }).click();
+    await card.getByText("Counted").waitFor();
+    assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+    await picture(page, "forced");
+    assert.deepEqual(faults, []);
+  });
+
+  it("loads no stream and no image before a tap on a device that saves data", async () => {
+    await world.publish("message", {
+      custom_fields: [field("title", "Look"), field("body", "x"), field("image", "/nowhere.png")],
+    });
+    const { page } = await world.visit();
+    await page.addInitScript(() => {
+      Object.defineProperty(navigator, "connection", { value: { saveData: true } });
+    });
+    const accepts: (string | undefined)[] = [];
+    page.on("request", request => {
+      if (request.url().includes("/live?")) accepts.push(request.headers().accept);
+    });
+    await page.reload();
+    const card = page.getByRole("article", { name: "Look" });
+    await card.getByRole("button", { name: "Show image" }).waitFor();
+    assert.ok(accepts.length > 0 && accepts.every(accept => accept !== "text/event-stream"));
+    assert.equal(await card.locator("img").count(), 0);
+    await card.getByRole("button", { name: "Show image" }).click();
+    await card.locator("img").waitFor();
+  });
+
+  it("speaks six languages", async () => {
+    const boards = { es: "Clasificación", fr: "Classement", pt: "Classificação", ar: "الترتيب" };
+    const { page, faults } = await world.visit();
+    for (const [locale, name] of Object.entries(boards)) {
+      await page.goto(`${world.url}/show?event=${world.event}&locale=${locale}`);
+      await page.getByRole("link", { name, exact: true }).waitFor();
+    }
+    assert.equal(await page.locator("html").getAttribute("dir"), "rtl");
+    await poll(page).waitFor();
+    await assertFits(page);
+    await picture(page, "arabic");
+    assert.deepEqual(faults, []);
+  });
+});

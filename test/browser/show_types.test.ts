@@ -1,0 +1,325 @@
+/** The types of elements in Chromium: what fans do with each, while it is open and after. */
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { after, before, describe, it } from "node:test";
+import { browserAvailable } from "../support/browser.ts";
+import {
+  field,
+  openShowWorld,
+  pastCachesMs,
+  picture,
+  question,
+  type ShowWorld,
+  waitForFigure,
+} from "./_show.ts";
+import { assertAccessible, assertFits, openPage } from "./_studio.ts";
+
+/** Passes requests on, and keeps every byte of the answers. */
+async function openRecorder(target: string) {
+  const texts: string[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Uint8Array[] = [];
+    for await (const part of request) parts.push(part);
+    const { host: _, connection: __, ...headers } = request.headers;
+    const answer = await fetch(target + request.url, {
+      method: request.method ?? "GET",
+      headers: { ...(headers as Record<string, string>), "accept-encoding": "identity" },
+      ...(parts.length > 0 && { body: Buffer.concat(parts) }),
+    });
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body === null) return void response.end();
+    const body = Readable.fromWeb(answer.body as never);
+    response.on("close", () => body.destroy());
+    body.on("data", data => texts.push(Buffer.from(data).toString())).on("error", () => {});
+    body.pipe(response);
+  });
+  await new Promise<void>(resolve => server.listen(0, resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://localhost:${port}`,
+    heard: () => texts.join(""),
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+describe("the types of the show", { skip: browserAvailable() }, () => {
+  let world: ShowWorld;
+  before(async () => {
+    world = await openShowWorld();
+  });
+  after(() => world.dispose());
+
+  it("lets a fan choose as many options as a poll takes, with keys, and shows the results then", async () => {
+    const poll = await world.publish("poll", {
+      ...question("Which colours?", "Red", "Green", "Blue", "White"),
+      min_options_per_vote: 2,
+      max_options_per_vote: 3,
+    });
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "Which colours?" });
+    const vote = card.getByRole("button", { name: "Vote", exact: true });
+    await card.getByText("Choose 2 to 3").waitFor();
+    await card.getByRole("button", { name: "Red" }).focus();
+    await page.keyboard.press("1");
+    assert.equal(await vote.isDisabled(), true);
+    await page.keyboard.press("3");
+    await page.keyboard.press("4");
+    assert.equal(await card.getByRole("button", { name: "Green" }).getAttribute("aria-disabled"), "true");
+    await vote.click();
+    await card.getByText("Counted").waitFor();
+    await waitForFigure(world, card.getByText("33%").first());
+    assert.equal(await card.getByText("your vote").count(), 3);
+    await picture(page, "poll");
+    await world.change(poll, { action: "stop" });
+    await card.getByText("Closed").waitFor();
+    assert.equal(await vote.count(), 0);
+    assert.deepEqual(faults, []);
+  });
+
+  it("keeps the votes of others back until the own one, unless the fan asks for them", async () => {
+    const prediction = await world.publish("prediction", {
+      ...question("Who will win?", "Home", "Away"),
+      correct_option: 1,
+    });
+    const { page: early } = await world.visit();
+    const other = early.getByRole("article", { name: "Who will win?" });
+    await other.getByRole("button", { name: "Home" }).click();
+    await other.getByText("Counted").waitFor();
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "Who will win?" });
+    await waitForFigure(world, card.getByRole("button", { name: "See results without voting" }));
+    assert.equal(await card.getByText("100%").count(), 0);
+    await card.getByRole("button", { name: "See results without voting" }).click();
+    await card.getByText("100%").waitFor();
+    await card.getByRole("button", { name: "Away" }).click();
+    await card.getByText("Counted").waitFor();
+    await waitForFigure(world, card.getByText("50%").first());
+    await world.change(prediction, { action: "stop" });
+    await world.change(prediction, { action: "reveal_answer" });
+    await card.getByText("right answer").waitFor();
+    await card.getByText("Not this time").waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  it("tells the answer of a quiz in no byte before its reveal, and what it won then", async () => {
+    const recorder = await openRecorder(world.url);
+    const quiz = await world.publish("quiz", {
+      ...question("Which river?", "Rhine", "Elbe"),
+      correct_option: 2,
+      custom_fields: [field("points", 20), field("explanation", "It flows through Hamburg.")],
+    });
+    const { page, faults } = await openPage(recorder.url, { path: `/show?event=${world.event}` });
+    const card = page.getByRole("article", { name: "Which river?" });
+    await card.getByText("Worth 20 points").waitFor();
+    await card.getByRole("button", { name: "Elbe" }).click();
+    await card.getByText("Counted").waitFor();
+    await card.getByText("your answer").waitFor();
+    assert.equal(await card.getByRole("button", { name: "Rhine" }).getAttribute("aria-disabled"), "true");
+    const own = recorder.heard().slice(recorder.heard().indexOf("Which river?"));
+    assert.doesNotMatch(own, /correct_option":2|isRight|Hamburg/);
+    assert.equal(await card.getByText(/Right!|Not this time/).count(), 0);
+    await world.change(quiz, { action: "reveal_answer" });
+    await card.getByText("Right!").waitFor();
+    await card.getByText("+20 points").waitFor();
+    await card.getByText("It flows through Hamburg.").waitFor();
+    await page.getByRole("status").getByText("Which river?: the right answer is Elbe").waitFor();
+    assert.match(recorder.heard(), /Hamburg/);
+    await picture(page, "quiz");
+    assert.deepEqual(faults, []);
+    recorder.close();
+  });
+
+  it("rates by radio buttons with labels, and shows the mean", async () => {
+    await world.publish("rating", {
+      question: { fields: [field("question", "How was it?")] },
+      custom_fields: [field("scale", 5), field("labels", ["awful", "poor", "fine", "good", "great"])],
+    });
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "How was it?" });
+    await card.getByRole("radio", { name: "3, fine" }).focus();
+    await page.keyboard.press("Space");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await card.getByRole("radio", { name: "4, good" }).isChecked(), true);
+    await card.getByRole("button", { name: "Vote" }).click();
+    await card.getByText("Counted").waitFor();
+    await waitForFigure(world, card.getByText("4 of 5 on average"));
+    await card.getByText("1 votes").waitFor();
+    await assertFits(page);
+    await assertAccessible(page);
+    await picture(page, "rating");
+    assert.deepEqual(faults, []);
+  });
+
+  it("sends a text to the team, and shows the texts that the team has chosen", async () => {
+    const ask = await world.publish("ask", {
+      custom_fields: [field("prompt", "What do you want to know?"), field("max_length", 20)],
+    });
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "What do you want to know?" });
+    const text = card.getByRole("textbox");
+    await text.fill("<b>Why?</b>");
+    await card.getByText("11 of 20").waitFor();
+    assert.equal(await text.getAttribute("maxlength"), "20");
+    await card.getByRole("button", { name: "Send" }).click();
+    await card.getByText("Sent. The team reads it first.").waitFor();
+    assert.equal(await card.getByRole("listitem").count(), 0);
+    const path = `/elements/${ask}/answers`;
+    const { json } = await world.author("GET", path);
+    assert.deepEqual(json.data[0].attributes.text, "<b>Why?</b>");
+    await world.author("PATCH", path, [
+      { type: "answers", id: json.data[0].id, attributes: { shown: true } },
+    ]);
+    world.clock.advance(pastCachesMs);
+    await card.getByRole("listitem").getByText("<b>Why?</b>").waitFor();
+    await assertAccessible(page);
+    await picture(page, "ask");
+    assert.deepEqual(faults, []);
+  });
+
+  it("gathers the taps of a cheer, one report a second", async () => {
+    await world.publish("cheer", {
+      custom_fields: [field("prompt", "Louder!")],
+      max_votes_per_user: 0,
+      max_votes_per_option: 0,
+    });
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "Louder!" });
+    const reports: number[] = [];
+    page.on("request", request => request.url().endsWith("/action") && reports.push(Date.now()));
+    const cheer = card.getByRole("button", { name: "Cheer" });
+    for (let tap = 0; tap < 8; tap++) await cheer.click({ noWaitAfter: true });
+    await page.clock.runFor(2_500);
+    await waitForFigure(world, card.getByText(/^[2-4] cheers/));
+    assert.ok(reports.length >= 2 && reports.length <= 4, String(reports.length));
+    assert.deepEqual(faults, []);
+  });
+
+  it("counts down by the server's clock, also on a device that is three hours wrong or has slept", async () => {
+    const target = new Date(world.clock.now() + 600_000).toISOString();
+    await world.publish("countdown", {
+      custom_fields: [field("title", "Kick-off"), field("target", target)],
+    });
+    const { page, faults } = await world.visit();
+    const timer = page.getByRole("article", { name: "Kick-off" }).getByRole("timer");
+    const left = async (): Promise<number> => {
+      const [minutes = 0, seconds = 0] = ((await timer.textContent()) ?? "").split(":").map(Number);
+      return minutes * 60 + seconds;
+    };
+    await page.clock.setSystemTime(1_750_000_000_000 - 3 * 3_600_000);
+    await page.reload();
+    await timer.waitFor();
+    const expected = 600 - pastCachesMs / 1_000;
+    assert.ok(Math.abs((await left()) - expected) <= 3, String(await timer.textContent()));
+    // Asleep: the clock goes on, the timer of the page does not.
+    const before = await left();
+    world.clock.advance(300_000);
+    const now = await page.evaluate("Date.now()");
+    await page.clock.setSystemTime(Number(now) + 300_000);
+    await page.clock.runFor(250);
+    const slept = before - (await left());
+    assert.ok(slept >= 299 && slept <= 303, `${slept} s`);
+    world.clock.advance(300_000);
+    await page.clock.setSystemTime(Number(now) + 600_000);
+    await page.clock.runFor(250);
+    await timer.getByText("Now").waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  it("plays media when asked, with captions, and shows what else fans read", async () => {
+    const asset = (name: string) => `https://cdn.example/${name}`;
+    await world.publish("media", {
+      custom_fields: [
+        field("asset", asset("goal.mp4")),
+        field("caption", "The goal"),
+        field("captions", asset("goal.vtt")),
+      ],
+    });
+    await world.publish("message", {
+      custom_fields: [field("body", "<strong>Rain</strong> is coming"), field("severity", "warning")],
+    });
+    await world.publish("cta", {
+      custom_fields: [field("label", "Fan shop"), field("url", "https://shop.example/")],
+    });
+    await world.publish("cta", {
+      custom_fields: [field("label", "Evil"), field("url", "javascript:alert(1)")],
+    });
+    await world.publish("hologram", { custom_fields: [field("title", "Ghost")] });
+    const { page, faults } = await world.visit();
+    const video = page.locator("video");
+    await video.waitFor();
+    assert.equal(await video.getAttribute("autoplay"), null);
+    assert.equal(await video.getAttribute("preload"), "none");
+    assert.equal(await page.locator("track[kind=captions]").getAttribute("src"), asset("goal.vtt"));
+    await page.getByText("Attention").first().waitFor();
+    assert.equal(await page.locator("strong", { hasText: "Rain" }).count(), 1);
+    const link = page.getByRole("link", { name: /shop.example/ });
+    assert.deepEqual(
+      [await link.getAttribute("target"), await link.getAttribute("rel")],
+      ["_blank", "noopener noreferrer"],
+    );
+    assert.equal(await page.getByRole("article", { name: "Evil" }).getByRole("link").count(), 0);
+    await page.getByText("This app cannot show “hologram”.").waitFor();
+    await picture(page, "still");
+    assert.deepEqual(faults, []);
+  });
+
+  it("collects a reward once, and tells of it in a toast and a dialog", async () => {
+    await world.publish("reward", {
+      custom_fields: [
+        field("title", "Welcome gift"),
+        field("metric_id", "points"),
+        field("amount", 50),
+        field("action", "collect"),
+      ],
+    });
+    await world.publish("poll", question("Enough?", "Yes", "No"));
+    const { page, faults } = await world.visit();
+    const card = page.getByRole("article", { name: "Welcome gift" });
+    await card.getByRole("button", { name: "Collect" }).click();
+    await card.getByRole("button", { name: "Collected" }).waitFor();
+    await page.getByText("You climb.").waitFor();
+    await page.getByRole("status").getByText("Silver!").waitFor();
+    await picture(page, "toast");
+    await page.locator(".toast").getByRole("button", { name: "Close" }).click();
+    await page.getByText("You climb.").waitFor({ state: "hidden" });
+    await page.getByRole("article", { name: "Enough?" }).getByRole("button", { name: "Yes" }).click();
+    const dialog = page.getByRole("dialog", { name: "Gold!" });
+    await dialog.waitFor();
+    await picture(page, "modal");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.reload();
+    await card.getByRole("button", { name: "Collected" }).waitFor();
+    await page.getByRole("link", { name: "Me" }).click();
+    await page.locator("dd").getByText("55").first().waitFor();
+    await picture(page, "me");
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows a group one at a time, and the board of a round of the event", async () => {
+    const group = await world.publish("group", {
+      custom_fields: [field("title", "Tonight"), field("layout", "sequence")],
+    });
+    const parent = { parent: { data: { type: "elements", id: group } } };
+    await world.publish("message", { custom_fields: [field("title", "One"), field("body", "1")] }, parent);
+    await world.publish("message", { custom_fields: [field("title", "Two"), field("body", "2")] }, parent);
+    await world.publish("leaderboard", {
+      custom_fields: [field("leaderboard_id", "overall"), field("round", 3)],
+    });
+    const { page, faults } = await world.visit();
+    const shown = page.getByRole("region", { name: "Tonight" });
+    await shown.getByText("1 / 2").waitFor();
+    await shown.getByRole("button", { name: "Next" }).click();
+    await shown.getByRole("heading", { name: "Two" }).waitFor();
+    assert.equal(await shown.getByRole("heading", { name: "One" }).count(), 0);
+    await page.getByRole("link", { name: "Round 3" }).click();
+    await page.getByText("Nobody yet. Be the first.").waitFor();
+    await picture(page, "round");
+    assert.deepEqual(faults, []);
+  });
+});
