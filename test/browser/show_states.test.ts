@@ -49,15 +49,15 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.clock.fastForward(50_000);
     await page.clock.runFor(12_000);
     await page.getByText("No connection.").waitFor();
-    await page.getByText("1 votes are kept and sent").waitFor();
+    await page.getByText("Votes kept for later: 1").waitFor();
     await assertAccessible(page);
     await picture(page, "offline");
-    await page.getByRole("link", { name: "Board" }).click();
+    const asked = page.waitForRequest("**/live?*", { timeout: 2_000 });
+    await page.getByRole("button", { name: "Try again" }).click();
+    await asked;
     await page.unroute("**/live?*");
     await context.setOffline(false);
-    await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("No connection.").waitFor({ state: "hidden" });
-    await page.getByRole("link", { name: "Now" }).click();
     await poll(page).getByText("Counted").waitFor();
     assert.equal(await votesOf(page), 1);
     assert.deepEqual(faults, []);
@@ -80,7 +80,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Now" }).click();
     await poll(page).getByRole("button", { name: "Away" }).click();
     const dialog = page.getByRole("dialog", { name: "Please sign in again" });
-    await dialog.waitFor();
+    await dialog.getByLabel("Password").waitFor();
     await picture(page, "session-ended");
     await dialog.getByRole("button", { name: "Go on as a guest" }).click();
     await poll(page).getByText("Sign in again to send it").waitFor();
@@ -156,16 +156,20 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
 
   it("shows what is next where nothing runs, and what there was where an event has gone", async () => {
     const to = { data: { type: "projects", id: ids.project } };
-    const { json } = await world.author("POST", "/events", {
-      type: "events",
-      attributes: { name: "Gone", action: "start" },
-      relationships: { project: to },
-    });
-    world.clock.advance(pastCachesMs);
-    const { page, faults } = await world.visit(`?event=${json.data.id}`);
-    await page.getByText("The show has begun").waitFor();
-    await picture(page, "empty");
-    await world.author("DELETE", `/events/${json.data.id}`);
+    const add = async (name: string, attributes: object): Promise<string> => {
+      const relationships = { project: to };
+      const event = { type: "events", attributes: { name, ...attributes }, relationships };
+      const { json } = await world.author("POST", "/events", event);
+      world.clock.advance(pastCachesMs);
+      return json.data.id;
+    };
+    const running = await world.visit(`?event=${await add("Empty", { action: "start" })}`);
+    await running.page.getByText("The show has begun").waitFor();
+    await picture(running.page, "empty");
+    const id = await add("Gone", {});
+    const { page, faults } = await world.visit(`?event=${id}`);
+    await page.getByText("The host starts it").waitFor();
+    assert.equal((await world.author("DELETE", `/events/${id}`)).status, 204);
     world.clock.advance(pastCachesMs);
     await page.getByText("This show has moved or ended").waitFor({ timeout: 20_000 });
     await page.getByRole("link", { name: "Final" }).waitFor();
@@ -239,7 +243,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     assert.ok(accepts.length > 0 && accepts.every(accept => accept !== "text/event-stream"));
     assert.equal(await card.locator("img").count(), 0);
     await card.getByRole("button", { name: "Show image" }).click();
-    await card.locator("img").waitFor();
+    await card.locator("img").waitFor({ state: "attached" });
   });
 
   it("speaks six languages", async () => {

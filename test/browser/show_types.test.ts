@@ -149,7 +149,7 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await card.getByRole("button", { name: "Vote" }).click();
     await card.getByText("Counted").waitFor();
     await waitForFigure(world, card.getByText("4 of 5 on average"));
-    await card.getByText("1 votes").waitFor();
+    await card.getByText("Votes: 1").waitFor();
     await assertFits(page);
     await assertAccessible(page);
     await picture(page, "rating");
@@ -193,10 +193,12 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     const reports: number[] = [];
     page.on("request", request => request.url().endsWith("/action") && reports.push(Date.now()));
     const cheer = card.getByRole("button", { name: "Cheer" });
-    for (let tap = 0; tap < 8; tap++) await cheer.click({ noWaitAfter: true });
+    await cheer.evaluate(button => {
+      for (let tap = 0; tap < 8; tap++) (button as HTMLElement).click();
+    });
     await page.clock.runFor(2_500);
-    await waitForFigure(world, card.getByText(/^[2-4] cheers/));
-    assert.ok(reports.length >= 2 && reports.length <= 4, String(reports.length));
+    await waitForFigure(world, card.getByText("Cheers: 2"));
+    assert.equal(reports.length, 2);
     assert.deepEqual(faults, []);
   });
 

@@ -11,6 +11,7 @@ import { Toasts } from "./notices.tsx";
 import { Now } from "./now.tsx";
 import { type Refusal, Show } from "./show.ts";
 import { useSeconds } from "./show_time.ts";
+import type { SignInProps } from "./sign_in.tsx";
 import { chooseLocale, clockTime, countryName, t } from "./texts.ts";
 
 interface ViewProps {
@@ -102,7 +103,7 @@ function Offline({ show }: { readonly show: Show }) {
   if (lost === null || age === 0) return null;
   const seconds = Math.ceil((lost.retryAt - performance.now()) / 1_000);
   return (
-    <div class="offline">
+    <aside class="offline" aria-label={t("offlineTitle")}>
       <p>
         <strong>{t(lost.isBusy ? "busy" : "offlineTitle")}</strong>{" "}
         {t("asOf", { time: clockTime(Date.now() - age) })}
@@ -114,15 +115,16 @@ function Offline({ show }: { readonly show: Show }) {
           {t("retry")}
         </button>
       </div>
-    </div>
+    </aside>
   );
 }
 
 /** Lets the fan sign in again over the page, whose place is kept. */
 function Ended({ show }: { readonly show: Show }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const form = useSignal<ComponentType<{ readonly show: Show }> | null>(null);
-  const isOpen = show.ended.value !== null;
+  const form = useSignal<ComponentType<SignInProps> | null>(null);
+  const ended = show.ended.value;
+  const isOpen = ended !== null;
   useEffect(() => {
     if (!isOpen) return void dialog.current?.close();
     dialog.current?.showModal();
@@ -138,7 +140,9 @@ function Ended({ show }: { readonly show: Show }) {
     <dialog ref={dialog} aria-labelledby="ended-title" onClose={() => (show.ended.value = null)}>
       <h2 id="ended-title">{t("sessionEnded")}</h2>
       <p>{t("endedNote")}</p>
-      {isOpen && SignIn !== null && show.data.settings.signIn !== "none" && <SignIn show={show} />}
+      {SignIn !== null && ended !== null && show.data.settings.signIn !== "none" && (
+        <SignIn show={show} hasAccount={ended.provider === "managedPool"} />
+      )}
       <button type="button" onClick={() => dialog.current?.close()}>
         {t("goOn")}
       </button>

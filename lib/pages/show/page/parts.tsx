@@ -21,8 +21,9 @@ export function Title({ item }: { readonly item: Item }) {
   );
 }
 
-export function isOpen({ state }: Item): boolean {
-  return state === "current";
+/** An answer that is public ends the voting. */
+export function isOpen({ state, correct_option: answer = 0 }: Item): boolean {
+  return state === "current" && answer === 0;
 }
 
 /** The time until a deadline, or that it is over. One timer writes it, and a device that slept is right at once. */

@@ -12,8 +12,14 @@ interface Account {
   readonly isNew: boolean;
 }
 
+export interface SignInProps {
+  readonly show: Show;
+  /** True for a fan who is to sign in to a known account. */
+  readonly hasAccount?: boolean;
+}
+
 /** Lets a fan take a name, or an account that lasts. */
-export function SignIn({ show }: { readonly show: Show }) {
+export function SignIn({ show, hasAccount = false }: SignInProps) {
   const fan = show.fan.value;
   const fault = useSignal("");
   const isBusy = useSignal(false);
@@ -55,7 +61,7 @@ export function SignIn({ show }: { readonly show: Show }) {
   const { value: account } = unproved;
   return (
     <div class="card sign-in">
-      {fan === null && account === null && (
+      {fan === null && account === null && !hasAccount && (
         <NameForm
           isBusy={isBusy.value}
           onJoin={username => run(() => session.register({ provider: "noLogin", username }))}
@@ -68,7 +74,13 @@ export function SignIn({ show }: { readonly show: Show }) {
           onSubmit={code => run(() => prove(account, code))}
         />
       ) : (
-        isByMail && <MailForm isBusy={isBusy.value} onSubmit={given => run(() => enter(given))} />
+        isByMail && (
+          <MailForm
+            hasAccount={hasAccount}
+            isBusy={isBusy.value}
+            onSubmit={given => run(() => enter(given))}
+          />
+        )
       )}
       <p class="fault" role="alert">
         {fault}
@@ -124,16 +136,17 @@ function NameForm({ isBusy, onJoin }: { readonly isBusy: boolean; readonly onJoi
 }
 
 interface MailProps {
+  readonly hasAccount: boolean;
   readonly isBusy: boolean;
   readonly onSubmit: (given: Account) => void;
 }
 
-function MailForm({ isBusy, onSubmit }: MailProps) {
+function MailForm({ isBusy, hasAccount, onSubmit }: MailProps) {
   const email = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);
   return (
-    <details>
-      <summary>{t("keepPoints")}</summary>
+    <details open={hasAccount}>
+      <summary>{t(hasAccount ? "signIn" : "keepPoints")}</summary>
       <form
         onSubmit={event => {
           event.preventDefault();
@@ -145,7 +158,7 @@ function MailForm({ isBusy, onSubmit }: MailProps) {
           });
         }}
       >
-        <p class="quiet">{t("keepNote")}</p>
+        {!hasAccount && <p class="quiet">{t("keepNote")}</p>}
         <label>
           {t("email")}
           <input ref={email} type="email" required autocomplete="email" />
@@ -155,10 +168,12 @@ function MailForm({ isBusy, onSubmit }: MailProps) {
           <input ref={password} type="password" required autocomplete="current-password" />
         </label>
         <div class="row">
-          <button type="submit" value="new" class="main" disabled={isBusy}>
-            {t("create")}
-          </button>
-          <button type="submit" value="known" disabled={isBusy}>
+          {!hasAccount && (
+            <button type="submit" value="new" class="main" disabled={isBusy}>
+              {t("create")}
+            </button>
+          )}
+          <button type="submit" value="known" disabled={isBusy} {...(hasAccount && { class: "main" })}>
             {t("signIn")}
           </button>
         </div>

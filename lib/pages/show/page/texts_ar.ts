@@ -12,7 +12,7 @@ export const texts: Texts = {
   sections: "الأقسام",
   connecting: "جارٍ الاتصال",
   offlineTitle: "لا يوجد اتصال.",
-  votesWait: "أصوات محفوظة ستُرسل: {count}",
+  votesWait: "أصوات محفوظة: {count}",
   retryIn: "المحاولة التالية خلال {seconds} ث",
   retry: "أعد المحاولة",
   sessionEnded: "سجّل الدخول من جديد",
