@@ -66,6 +66,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
   it("keeps the vote of a fan whose session ends, and never sends it for another one", async () => {
     const { page, faults } = await world.visit(`?event=${world.event}#/me`);
     await enter(page, "ann@fans.example");
+    await page.getByRole("link", { name: "Now" }).click();
     const stored = await page.evaluate(() => Object.values(localStorage).join(" "));
     const userId = /userId":"([^"]+)/.exec(stored)?.[1];
     const issued = await world.platform.apiKeys.create({
@@ -77,7 +78,6 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     const path = `/internal/identity/projects/${ids.project}/users/${userId}/sessions`;
     assert.equal((await world.call(path, { method: "DELETE", headers })).status, 200);
     world.clock.advance(5_000);
-    await page.getByRole("link", { name: "Now" }).click();
     await poll(page).getByRole("button", { name: "Away" }).click();
     const dialog = page.getByRole("dialog", { name: "Please sign in again" });
     await dialog.getByLabel("Password").waitFor();
@@ -175,7 +175,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Final" }).waitFor();
     await picture(page, "moved");
     await page.goto(`${world.url}/show?project=${ids.project}`);
-    await page.getByRole("link", { name: /Next: / }).waitFor();
+    await page.getByRole("link", { name: /Go to / }).waitFor();
     await picture(page, "next");
     assert.deepEqual(faults, []);
   });

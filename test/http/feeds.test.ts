@@ -100,6 +100,7 @@ describeOnEveryStore("feeds", open => {
     const custom = [
       { key: "hint", values: { all: "Think" } },
       { key: "correctAnswer", values: { all: "2" } },
+      { key: "explanation", values: { all: "Two it is" } },
     ];
     const quiz = await producer.element(id, { ...poll, correct_option: 2, custom_fields: custom });
     const late = await producer.element(id);
@@ -124,7 +125,9 @@ describeOnEveryStore("feeds", open => {
       [quiz],
     );
     assert.equal(after[0]?.correct_option, 2);
-    assert.deepEqual(after[0]?.custom_fields, { all: { hint: "Think", correctAnswer: "2" } });
+    assert.deepEqual(after[0]?.custom_fields, {
+      all: { hint: "Think", correctAnswer: "2", explanation: "Two it is" },
+    });
   });
 
   it("says of each element which type, state, wrapper and times it has", async t => {

@@ -153,12 +153,29 @@ describe("a live board", () => {
       fetch: async (address, init) => answers.shift()?.() ?? (await fetch(address, init)),
     });
     await score("ann", 3);
-    let losses = 0;
-    const boards = hostile.leaderboards.watchProjectLeaderboard(board, { onLost: () => void losses++ });
+    const losses: unknown[] = [];
+    const boards = hostile.leaderboards.watchProjectLeaderboard(board, {
+      onLost: ({ cause, retryMs }) =>
+        losses.push([cause instanceof GrandstandError ? cause.status : cause, retryMs > 0]),
+    });
     const iterator = boards[Symbol.asyncIterator]();
     assert.deepEqual(await next(iterator), ["1 ann"]);
-    assert.equal(losses, 3);
+    assert.deepEqual(losses, [
+      [0, true],
+      [undefined, true],
+      [502, true],
+    ]);
     await iterator.return?.();
+  });
+
+  it("is read again and again instead where the caller asks for it", async () => {
+    await score("ann", 3);
+    const boards = watch({ polls: true });
+    assert.deepEqual(await next(boards), ["1 ann"]);
+    await score("bea", 5);
+    assert.deepEqual(await next(boards), ["1 bea", "2 ann"]);
+    assert.equal(connections.length, 0);
+    await boards.return?.();
   });
 
   it("is connected anew after a silence of three heartbeats", async () => {

@@ -14,7 +14,9 @@ export function Events({
   const { events, project, event } = show.data;
   const now = show.time.now();
   const order = ["current", "future", "past"];
-  const sorted = [...events].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  // An event that has gone is in the list that came with the page.
+  const left = show.refusal.value === null ? events : events.filter(({ id }) => id !== event);
+  const sorted = [...left].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   return (
     <section class="events">
       {note !== undefined && <p class="card empty">{note}</p>}

@@ -70,7 +70,7 @@ export const texts: Texts = {
   message_error: "مشكلة",
   waitingForShow: "بدأ العرض. يظهر السؤال الأول هنا.",
   noShow: "لا يوجد عرض مخطط",
-  nextShow: "التالي: {name}",
+  nextShow: "إلى {name}",
   begins: "يبدأ {time}",
   byHand: "يبدؤه المضيف",
   ended: "انتهى هذا العرض",

@@ -70,7 +70,7 @@ export const texts: Texts = {
   message_error: "Problem",
   waitingForShow: "Die Show läuft. Die erste Frage erscheint hier.",
   noShow: "Keine Show geplant",
-  nextShow: "Als Nächstes: {name}",
+  nextShow: "Zu {name}",
   begins: "Beginn {time}",
   byHand: "Der Gastgeber startet sie",
   ended: "Diese Show ist vorbei",

@@ -68,7 +68,7 @@ export const texts = {
   message_error: "Problem",
   waitingForShow: "The show has begun. The first question appears here.",
   noShow: "No show is planned",
-  nextShow: "Next: {name}",
+  nextShow: "Go to {name}",
   begins: "Begins {time}",
   byHand: "The host starts it",
   ended: "This show is over",

@@ -70,7 +70,7 @@ export const texts: Texts = {
   message_error: "Problema",
   waitingForShow: "El evento ha empezado. La primera pregunta aparece aquí.",
   noShow: "No hay ningún evento previsto",
-  nextShow: "A continuación: {name}",
+  nextShow: "Ir a {name}",
   begins: "Empieza {time}",
   byHand: "El anfitrión lo inicia",
   ended: "Este evento ha terminado",

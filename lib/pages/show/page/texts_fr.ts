@@ -70,7 +70,7 @@ export const texts: Texts = {
   message_error: "Problème",
   waitingForShow: "Le show a commencé. La première question apparaît ici.",
   noShow: "Aucun show n’est prévu",
-  nextShow: "À suivre : {name}",
+  nextShow: "Aller à {name}",
   begins: "Début {time}",
   byHand: "L’hôte le lance",
   ended: "Ce show est terminé",

@@ -70,7 +70,7 @@ export const texts: Texts = {
   message_error: "Problema",
   waitingForShow: "O evento começou. A primeira pergunta aparece aqui.",
   noShow: "Nenhum evento previsto",
-  nextShow: "A seguir: {name}",
+  nextShow: "Ir para {name}",
   begins: "Começa {time}",
   byHand: "O anfitrião inicia-o",
   ended: "Este evento terminou",
