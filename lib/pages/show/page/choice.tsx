@@ -28,7 +28,6 @@ export function Choice({ show, item }: ItemProps) {
   const mine = own.value;
   const mayVote = isOpen(item) && canVoteAgain(item, mine);
   const showsBars = showsResults(item, { own: mine, votes: stat?.value?.votes }) || peeks.value;
-  const points = Number(fieldOf(item.custom_fields, "points") ?? 0);
   const group = useRef<HTMLFieldSetElement>(null);
   function press(option: number): void {
     if (!mayVote) return;
@@ -52,10 +51,7 @@ export function Choice({ show, item }: ItemProps) {
     <>
       <Head show={show} item={item} />
       <Picture url={fieldOf(item.question, "image")} />
-      {isMany && mayVote && (
-        <p class="quiet">{t(least > 1 ? "chooseBetween" : "choose", { least, count: most })}</p>
-      )}
-      {points > 0 && isOpen(item) && <p class="quiet">{t("worth", { count: points })}</p>}
+      <Hints item={item} least={least} most={most} isMany={isMany && mayVote} />
       <fieldset class="options" aria-labelledby={`t-${item.id}`} ref={group} onKeyDown={onKeyDown}>
         {item.options.map((option, index) => (
           <Option
@@ -86,6 +82,25 @@ export function Choice({ show, item }: ItemProps) {
           onPeek={mayVote && !isQuiz(item) ? () => (peeks.value = true) : null}
         />
       )}
+    </>
+  );
+}
+
+interface HintsProps {
+  readonly item: Item;
+  readonly least: number;
+  readonly most: number;
+  /** True while several options make a vote. */
+  readonly isMany: boolean;
+}
+
+/** How many options to choose, and what the right one wins. */
+function Hints({ item, least, most, isMany }: HintsProps) {
+  const points = Number(fieldOf(item.custom_fields, "points") ?? 0);
+  return (
+    <>
+      {isMany && <p class="quiet">{t(least > 1 ? "chooseBetween" : "choose", { least, count: most })}</p>}
+      {points > 0 && isOpen(item) && <p class="quiet">{t("worth", { count: points })}</p>}
     </>
   );
 }
