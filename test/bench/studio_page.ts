@@ -21,6 +21,8 @@ const memoryMinutes = Number(process.argv[3] ?? 10);
 const haste = 20;
 const elementCount = 1_000;
 const optionCount = 4;
+/** Rows of a zone before anybody scrolls. */
+const rowsShown = 60;
 const boardRows = 100;
 const eventId = "0d000000-0000-4000-8000-000000000001";
 
@@ -123,8 +125,8 @@ async function open(page: Page, speed = 1): Promise<void> {
   );
   await page.goto(`${address}/studio?event=${eventId}`);
   await page
-    .locator(".elements > li")
-    .nth(elementCount - 1)
+    .locator(".item")
+    .nth(rowsShown - 1)
     .waitFor({ state: "attached" });
 }
 

@@ -76,8 +76,8 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
     await finish("The event has the questions of this file already.");
     await page.getByRole("link", { name: "Close" }).click();
     await page.getByRole("link", { name: "Run" }).click();
-    await page.locator(".elements > li").nth(2).waitFor();
-    const titles = await page.locator(".elements > li strong").allTextContents();
+    await page.locator(".item").nth(2).waitFor();
+    const titles = await page.locator(".item strong").allTextContents();
     assert.deepEqual(titles.sort(), ["Who scored first?", "Who scored last?", "Who wins?"]);
     assert.deepEqual(faults, []);
 
@@ -111,8 +111,7 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
     await page.getByText("The winners are on screens.").waitFor();
     await page.getByRole("link", { name: "Close" }).click();
     await page.getByRole("link", { name: "Run" }).click();
-    const row = page.locator(".elements > li").filter({ hasText: /^Winners/ });
-    await row.locator('.state[data-state="current"]').waitFor();
+    await page.getByRole("list", { name: "On air" }).getByText("Winners").waitFor();
     assert.deepEqual(faults, []);
   });
 });

@@ -28,7 +28,7 @@ describe("the picture of the studio", { skip: browserAvailable() }, () => {
       colorScheme: "light",
       reducedMotion: "reduce",
     });
-    await page.locator(".elements > li").nth(2).waitFor();
+    await page.locator(".item").nth(2).waitFor();
     for (const [index, name] of fans.entries()) {
       const fan = await world.fan(name);
       await fan.act("cheer", { elementId: show.elements[0], option: index % 3 === 0 ? "2" : "1" });

@@ -49,10 +49,10 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
 
   it("shows an event at its address, with elements, votes and boards as they move", async () => {
     const { page, faults } = await world.open(`?project=${ids.project}&event=${show.event}`);
-    const rows = page.locator(".elements > li");
+    const rows = page.locator(".item");
     await rows.nth(1).waitFor();
     assert.deepEqual(await rows.locator("strong").allTextContents(), ["Who wins?", hostile]);
-    assert.deepEqual(await rows.locator(".state").allTextContents(), ["Live", "Draft"]);
+    assert.equal(await page.getByRole("list", { name: "On air" }).locator(".item").count(), 1);
     const fans = await Promise.all(["Ann", hostile, "Bo"].map(name => world.fan(name)));
     const [first = "", second = ""] = fans.map(({ userId }) => userId);
     await vote(fans[0], show.elements[0], 1);
@@ -65,7 +65,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
       .first()
       .evaluate(fill => (fill as SVGElement).style.transform);
     assert.equal(width, "scaleX(0.667)");
-    assert.equal(await page.locator(".figures strong").first().textContent(), "3");
+    await page.locator(".figure").filter({ hasText: "actions" }).getByText("3", { exact: true }).waitFor();
     // The list of elements is read every 5 s, with its own counts.
     const listed = page.waitForResponse(response => response.url().includes("/elements?"));
     await page.clock.runFor(5_000);
@@ -75,7 +75,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.reload();
     await rows.locator(".bars li").first().getByText("2 · 67%").waitFor();
     await page.clock.runFor(5_000);
-    await page.locator('.figures .line[d^="M"]').waitFor({ state: "attached" });
+    await page.locator('.spark .line[d^="M"]').waitFor({ state: "attached" });
 
     await page.getByRole("link", { name: "Boards" }).click();
     await page.getByLabel("Leaderboard").selectOption({ label: "overall" });
@@ -100,7 +100,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
       await page.setViewportSize({ width: 1_200, height: 900 });
       await page.getByRole("link", { name: place }).click();
       await page
-        .locator(place === "Run" ? ".elements > li" : ".board li")
+        .locator(place === "Run" ? ".item" : ".board li")
         .first()
         .waitFor();
       await assertAccessible(page);
@@ -171,13 +171,13 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.getByText("The platform has a problem. The store is busy.").waitFor();
     await page.unroute("**/api/v2/events/**");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.locator(".elements > li").first().waitFor();
+    await page.locator(".item").first().waitFor();
     await page.context().setOffline(true);
     await page.clock.runFor(2_000);
-    await page.getByText("Not up to date. The platform cannot be reached.").waitFor();
+    await page.getByText(/Not live since/).waitFor();
     await page.context().setOffline(false);
     await page.clock.runFor(60_000);
-    await page.getByText("Not up to date.").waitFor({ state: "detached" });
+    await page.getByText(/Not live since/).waitFor({ state: "detached" });
     assert.deepEqual(faults, []);
   });
 
@@ -202,7 +202,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
       }
       return reads;
     }
-    await page.locator(".elements > li").first().waitFor();
+    await page.locator(".item").first().waitFor();
     assert.ok((await readsIn12Seconds()) > 6);
     await turn(true);
     assert.ok((await readsIn12Seconds()) <= 2);

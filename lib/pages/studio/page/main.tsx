@@ -3,10 +3,14 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { GrandstandError } from "../../../client/mod.ts";
 import { Api, type Resource, type Role, type ScopeType, scopeTypes, textOf } from "./api.ts";
+import { isTyping, openByKey, openPalette, Palette, useCommands } from "./palette.tsx";
 import { hrefOf, type Place, placeOf } from "./places.ts";
+import { messageOf } from "./problem.ts";
 import { askToSignIn } from "./sign_in.ts";
 import { announce, Menu, Problem, Questions, said } from "./ui.tsx";
+import { historyOf } from "./undo.ts";
 import { refusalOf, type View, type ViewContext, type ViewEntry } from "./view.ts";
 import { views } from "./views.ts";
 
@@ -20,6 +24,9 @@ const above: Readonly<Record<ScopeType, string>> = {
 /** The script is in a folder of its own below the address of the platform. */
 const api = new Api(new URL("..", import.meta.url).href.replace(/\/$/, ""), signIn);
 const user = signal<{ readonly email: string; readonly isOperator: boolean } | null>(null);
+
+/** Time for which what the page says is on the screen, in ms. */
+const saidMs = 6_000;
 
 /** What the page shows. */
 interface Scene {
@@ -141,11 +148,37 @@ function App() {
         )}
       </main>
       <Questions />
-      <p class="hidden" role="status">
-        {said}
-      </p>
+      <Palette />
+      <Said />
     </>
   );
+}
+
+/** What the page says, for a while on the screen as well. */
+function Said() {
+  const { value: text } = said;
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      said.value = "";
+    }, saidMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <p class="said" role="status">
+      {text}
+    </p>
+  );
+}
+
+/** Takes back what was changed last. */
+async function undo(): Promise<void> {
+  try {
+    const label = await historyOf(api).undo();
+    announce(label === null ? "There is nothing to take back." : `Taken back: ${label}`);
+  } catch (error) {
+    const isOvertaken = error instanceof GrandstandError && error.status === 412;
+    announce(`Not taken back. ${isOvertaken ? "Somebody has changed it since." : messageOf(error)}`);
+  }
 }
 
 function titleOf(named: Resource | ViewEntry): string {
@@ -188,6 +221,13 @@ interface TabsProps {
 
 function Tabs({ scope, current }: TabsProps) {
   const entries = Object.entries(views[scope.type]);
+  useCommands(() => [
+    ...entries.map(([name, { title }]) => ({
+      label: `Go to ${title}`,
+      run: () => location.assign(hrefOf(scope, name)),
+    })),
+    { label: "Take back the last change", shortcut: "Ctrl Z", run: () => void undo() },
+  ]);
   return (
     <nav class="tabs" aria-label="Views">
       {entries.map(([name, { title }], index) => (
@@ -213,6 +253,9 @@ function Account() {
   };
   return (
     <div class="account">
+      <button type="button" class="plain ask-command" onClick={openPalette}>
+        Commands <kbd>Ctrl K</kbd>
+      </button>
       <Menu
         label="Account"
         note={email}
@@ -256,6 +299,13 @@ addEventListener("hashchange", ({ oldURL }) => {
   }
   focusMain();
   void show();
+});
+addEventListener("keydown", event => {
+  openByKey(event);
+  const isUndo = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+  if (!isUndo || event.defaultPrevented || isTyping(event)) return;
+  event.preventDefault();
+  void undo();
 });
 render(<App />, document.body);
 void show();

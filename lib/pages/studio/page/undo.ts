@@ -93,3 +93,12 @@ export function historyOf(api: Api): History {
   shared ??= new History(api);
   return shared;
 }
+
+/** Attributes that follow from others or from the clock. */
+const derived =
+  /^(state|actions|position|offset|live_stats_uuid|element_counts|urls|original_duration|end_at|.*_iso|(created|updated|published|revoked)_at)$/;
+
+/** Returns the attributes with which a resource is made anew. */
+export function attributesToCopy(attributes: Resource["attributes"]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !derived.test(name)));
+}

@@ -35,7 +35,7 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
   spaces: { projects: below("Projects"), workflows },
   projects: { events: below("Events"), settings, boards, workflows },
   events: {
-    run: { title: "Run", load: () => import("./watch.ts").then(part => mounted(part.watchEvent)) },
+    run: { title: "Run", load: () => import("./run/run.tsx").then(part => part.Run) },
     boards,
     settings,
     workflows,

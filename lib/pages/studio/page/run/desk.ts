@@ -1,0 +1,280 @@
+/** What a producer does to a show. Actions are sent at once or refused; nothing waits for a connection. */
+
+import { signal } from "@preact/signals";
+import { GrandstandError } from "../../../../client/mod.ts";
+import { type Resource, textOf } from "../api.ts";
+import { hrefOf } from "../places.ts";
+import { messageOf } from "../problem.ts";
+import { ask } from "../ui.tsx";
+import { attributesToCopy, type History, historyOf, makeOperations, type Operation } from "../undo.ts";
+import { refusalOf, type ViewContext } from "../view.ts";
+import { type Item, optionsOf, type Rundown, titleOf, zoneOf } from "./rundown.ts";
+
+/** Time after a cue or a take in which nothing is taken, in ms. */
+const deadMs = 500;
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const numbers = new Intl.NumberFormat();
+
+export type ElementAction = "publish" | "stop" | "reveal_results" | "reveal_answer" | "revoke";
+
+export class Desk {
+  readonly rundown: Rundown;
+  /** Id of the element that the next take publishes; null: none. */
+  readonly cued = signal<string | null>(null);
+  /** Id of the element whose right option is asked for; null: none. */
+  readonly asksAnswer = signal<string | null>(null);
+  /** Ids of what is being changed; "" is the event. */
+  readonly busy = signal<readonly string[]>([]);
+  readonly #context: ViewContext;
+  readonly #history: History;
+  #pressedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(context: ViewContext, rundown: Rundown) {
+    this.#context = context;
+    this.#history = historyOf(context.api);
+    this.rundown = rundown;
+  }
+
+  /** Why the user may not change the show; null: the user may. */
+  get refusal(): string | null {
+    return refusalOf(this.#context.role, "creator");
+  }
+
+  /** Why an element cannot go on air; null: it can. */
+  refusalToTake(): string | null {
+    const state = textOf(this.rundown.event.value, "state");
+    if (this.refusal !== null || state === "current" || state === "on_demand") return this.refusal;
+    return state === "past" ? "The show is over." : "Start the show first.";
+  }
+
+  /** Chooses what the next take publishes; the same element again: nothing. */
+  cue(id: string): void {
+    const item = this.rundown.item(id);
+    if (this.refusal !== null || item === undefined || zoneOf(item) !== "next") return;
+    this.#pressedAt = performance.now();
+    this.cued.value = this.cued.value === id ? null : id;
+    this.rundown.cue(this.cued.value);
+    this.#context.announce(
+      this.cued.value === null ? "Nothing is cued" : `Cued: ${titleOf(item.attributes)}`,
+    );
+  }
+
+  /** Publishes what is cued, the elements of a wrapper before the wrapper. Returns whether something was taken. */
+  async take(): Promise<boolean> {
+    const { value: id } = this.cued;
+    if (performance.now() - this.#pressedAt < deadMs) return false;
+    const item = id === null ? undefined : this.rundown.item(id);
+    const refusal = item === undefined ? "Cue an element first." : this.refusalToTake();
+    if (item === undefined || refusal !== null) {
+      this.#context.announce(refusal ?? "");
+      return false;
+    }
+    this.#pressedAt = performance.now();
+    const title = titleOf(item.attributes);
+    const { value: lostAt } = this.rundown.lostAt;
+    if (lostAt !== null) {
+      const text = `What you see is as of ${clock.format(lostAt)}. “${title}” is published as soon as you go on, if the platform can be reached.`;
+      if (!(await ask({ title: "Not live. Take it anyway?", text, confirm: "Take" }))) return false;
+    }
+    this.cued.value = null;
+    this.rundown.cue(null);
+    const children = this.rundown.childrenOf(item.id).filter(child => zoneOf(child) === "next");
+    const isTaken = await this.#send(
+      item.id,
+      [...children, item].map(({ id: each }) => updateOf(each, { action: "publish" })),
+    );
+    this.#context.announce(isTaken ? `On air: ${title}` : `Not published: ${title}`);
+    return isTaken;
+  }
+
+  async act(id: string, action: Exclude<ElementAction, "publish">): Promise<void> {
+    const item = this.rundown.item(id);
+    if (item === undefined || this.refusal !== null) return;
+    const needsAnswer = action === "reveal_answer" && Number(item.attributes.correct_option ?? 0) === 0;
+    if (needsAnswer && optionsOf(item.attributes).length > 0) {
+      this.asksAnswer.value = id;
+      return;
+    }
+    if (action === "revoke") {
+      const text = `Every screen drops it now${this.#lost(id)}. It cannot be published again; a clone can.`;
+      if (!(await ask({ title: `Revoke “${titleOf(item.attributes)}”?`, text, confirm: "Revoke" }))) return;
+    }
+    const isDone = await this.#send(id, [updateOf(id, { action })]);
+    if (isDone) this.#context.announce(`${said[action]}: ${titleOf(item.attributes)}`);
+  }
+
+  async revealAnswer(id: string, option: number): Promise<void> {
+    this.asksAnswer.value = null;
+    await this.#send(id, [updateOf(id, { correct_option: option, action: "reveal_answer" })]);
+  }
+
+  async remove(id: string): Promise<void> {
+    const item = this.rundown.item(id);
+    if (item === undefined || this.refusal !== null) return;
+    const title = titleOf(item.attributes);
+    const text = `It leaves the show${this.#lost(id)}. Undo makes it again, with a new id and without votes.`;
+    if (!(await ask({ title: `Delete “${title}”?`, text, confirm: "Delete" }))) return;
+    await this.#guarded(id, async () => {
+      const inverse = { op: "add", data: await this.#copyOf(id) } as const;
+      const operations = [{ op: "remove", ref: { type: "elements", id } }] as const;
+      await this.#history.make({ label: `Delete “${title}”`, operations, inverse: [inverse] });
+      this.rundown.remove(id);
+      this.#context.announce(`Deleted: ${title}`);
+    });
+  }
+
+  async cloneAsDraft(id: string): Promise<void> {
+    await this.#guarded(id, async () => {
+      const [made] = await makeOperations(this.#context.api, [{ op: "add", data: await this.#copyOf(id) }]);
+      await this.rundown.refresh();
+      if (made?.data !== undefined) this.edit(made.data.id);
+    });
+  }
+
+  /** Moves an element by one place among those that come next, with its children. */
+  async move(id: string, by: -1 | 1): Promise<void> {
+    const { rundown } = this;
+    const item = rundown.item(id);
+    if (item === undefined || this.refusal !== null || zoneOf(item) !== "next") return;
+    const siblings = rundown.ids.next.value.filter(each => rundown.item(each)?.parent === item.parent);
+    const other = siblings[siblings.indexOf(id) + by];
+    if (other === undefined) return;
+    const before = rundown.order();
+    const isMoved = (each: string): boolean => each === id || rundown.item(each)?.parent === id;
+    const rest = before.filter(each => !isMoved(each));
+    const last = rest.findLastIndex(each => each === other || rundown.item(each)?.parent === other);
+    const at = by < 0 ? rest.indexOf(other) : last + 1;
+    const after = [...rest.slice(0, at), ...before.filter(isMoved), ...rest.slice(at)];
+    this.#place(after);
+    const order = (ids: readonly string[]): Operation => ({
+      op: "update",
+      ref: { type: "events", id: rundown.eventId, relationship: "elements" },
+      data: ids.map(each => ({ type: "elements", id: each })),
+    });
+    const label = `Move “${titleOf(item.attributes)}”`;
+    const isDone = await this.#guarded(id, async () => {
+      await this.#history.make({ label, operations: [order(after)], inverse: [order(before)] });
+    });
+    if (!isDone) this.#place(before);
+  }
+
+  /** Makes a draft of a type, and opens it. */
+  async create(type: string, data: Readonly<Record<string, unknown>>): Promise<void> {
+    const relationships = { event: { data: { type: "events", id: this.rundown.eventId } } };
+    const attributes = { ...data, content_type: type };
+    await this.#guarded("", async () => {
+      const [made] = await makeOperations(this.#context.api, [
+        { op: "add", data: { type: "elements", attributes, relationships } },
+      ]);
+      await this.rundown.refresh();
+      if (made?.data !== undefined) this.edit(made.data.id);
+    });
+  }
+
+  edit(id: string): void {
+    location.hash = hrefOf({ type: "events", id: this.rundown.eventId }, "run", id);
+  }
+
+  async startEvent(): Promise<void> {
+    if (await this.#changeEvent({ action: "start" })) this.#context.announce("The show is live");
+  }
+
+  async stopEvent(): Promise<void> {
+    const { air } = this.rundown.ids;
+    const count = air.value.length;
+    const open =
+      count === 0 ? "" : ` ${count === 1 ? "One element" : `${count} elements`} on air will close.`;
+    const text = `Fans see that the show is over.${open} A show that was stopped cannot start again.`;
+    if (!(await ask({ title: "Stop the show?", text, confirm: "Stop the show" }))) return;
+    if (await this.#changeEvent({ action: "stop" })) this.#context.announce("The show is over");
+  }
+
+  /** Changes how long the event runs, and how long it stays on demand, in seconds. */
+  async changeTimes(times: { readonly extra_time_duration?: number; readonly on_demand_duration?: number }) {
+    await this.#changeEvent(times);
+  }
+
+  async #changeEvent(attributes: Readonly<Record<string, unknown>>): Promise<boolean> {
+    if (this.refusal !== null) return false;
+    const data = { type: "events", id: this.rundown.eventId, attributes };
+    const isDone = await this.#send("", [{ op: "update", data }]);
+    if (isDone) await Promise.allSettled([this.rundown.readEvent(), this.rundown.refresh()]);
+    return isDone;
+  }
+
+  /** Names what fans lose with an element. */
+  #lost(id: string): string {
+    const { actions = 0, votes = [] } = this.rundown.counts.get(id)?.value ?? {};
+    const count = Math.max(
+      actions,
+      votes.reduce((sum, each) => sum + each, 0),
+    );
+    return count === 0 ? "" : `, with ${numbers.format(count)} ${count === 1 ? "vote" : "votes"} of fans`;
+  }
+
+  /** Returns an element as a draft of the same event. */
+  async #copyOf(id: string): Promise<object> {
+    const { api, signal: until } = this.#context;
+    const data = (await api.control.readElement({ elementId: id }, { signal: until })) as unknown as Resource;
+    const relationships = { event: { data: { type: "events", id: this.rundown.eventId } } };
+    const parent = this.rundown.item(id)?.parent ?? null;
+    const linked = parent === null ? {} : { parent: { data: { type: "elements", id: parent } } };
+    const attributes = attributesToCopy(data.attributes);
+    return { type: "elements", attributes, relationships: { ...relationships, ...linked } };
+  }
+
+  /** Shows an order before it is stored. */
+  #place(ids: readonly string[]): void {
+    ids.forEach((id, position) => {
+      const item = this.rundown.items.get(id);
+      if (item !== undefined && item.value.attributes.position !== position)
+        item.value = { ...item.value, attributes: { ...item.value.attributes, position } };
+    });
+    this.rundown.take([]);
+  }
+
+  /** Sends operations for a row. What is refused is said in the row of the element that it is about. */
+  async #send(id: string, operations: readonly Operation[]): Promise<boolean> {
+    return await this.#guarded(
+      id,
+      async () =>
+        this.rundown.take((await makeOperations(this.#context.api, operations)).map(({ data }) => data)),
+      error => {
+        const [, index = ""] = /^\/atomic:operations\/(\d+)/.exec(error.fields[0]?.pointer ?? "") ?? [];
+        const about = operations[Number(index)]?.data as Partial<Item> | undefined;
+        return index === "" || id === "" ? id : (about?.id ?? id);
+      },
+    );
+  }
+
+  async #guarded(
+    id: string,
+    run: () => Promise<void>,
+    rowOf: (error: GrandstandError) => string = () => id,
+  ): Promise<boolean> {
+    this.rundown.fault(id).value = "";
+    this.busy.value = [...this.busy.value, id];
+    try {
+      await run();
+      return true;
+    } catch (error) {
+      const row = error instanceof GrandstandError ? rowOf(error) : id;
+      this.rundown.fault(row).value = messageOf(error);
+      return false;
+    } finally {
+      this.busy.value = this.busy.value.filter(each => each !== id);
+    }
+  }
+}
+
+const said: Readonly<Record<Exclude<ElementAction, "publish">, string>> = {
+  stop: "Stopped",
+  reveal_results: "Results are shown",
+  reveal_answer: "The answer is shown",
+  revoke: "Revoked",
+};
+
+function updateOf(id: string, attributes: Readonly<Record<string, unknown>>): Operation {
+  return { op: "update", data: { type: "elements", id, attributes } };
+}

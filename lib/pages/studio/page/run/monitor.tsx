@@ -1,0 +1,136 @@
+/** What fans see of an element, its results, and what the producer needs to know beside it. */
+
+import { useEffect, useState } from "preact/hooks";
+import { Preview, type PreviewView } from "../../../shared/page/preview_frame.tsx";
+import { messageOf, repeat } from "../problem.ts";
+import { Act, announce } from "../ui.tsx";
+import type { ViewContext } from "../view.ts";
+import type { Desk } from "./desk.ts";
+import { Bars } from "./row.tsx";
+import { optionsOf, titleOf } from "./rundown.ts";
+
+const answersMs = 5_000;
+const answersMax = 50;
+const views: readonly PreviewView[] = ["phone", "screen", "overlay"];
+
+interface MonitorProps {
+  readonly context: ViewContext;
+  readonly desk: Desk;
+  readonly id: string | null;
+}
+
+export function Monitor({ context, desk, id }: MonitorProps) {
+  const [view, setView] = useState<PreviewView>("phone");
+  const hasShow = useShow(desk.rundown.eventId);
+  const { rundown } = desk;
+  const item = id === null ? undefined : rundown.items.get(id)?.value;
+  if (item === undefined) return null;
+  const { attributes } = item;
+  const parts = attributes.content_type === "group" ? rundown.childrenOf(item.id) : [];
+  const next = rundown.ids.next.value.find(each => each !== id && rundown.item(each)?.parent == null);
+  const notes = String(Object(attributes.annotations).notes ?? "");
+  const hasOptions = optionsOf(attributes).length > 0;
+  return (
+    <aside class="monitor" aria-label="Monitor">
+      {hasShow && (
+        <>
+          <div class="row spread">
+            <h2>Preview</h2>
+            <fieldset class="switch" aria-label="Preview as">
+              {views.map(each => (
+                <button key={each} type="button" aria-pressed={each === view} onClick={() => setView(each)}>
+                  {each}
+                </button>
+              ))}
+            </fieldset>
+          </div>
+          <Preview key={view} event={rundown.eventId} element={item} parts={parts} view={view} />
+        </>
+      )}
+      {notes !== "" && <p class="notes">{notes}</p>}
+      {hasOptions && (
+        <section class="stack">
+          <h2>Results</h2>
+          <Bars desk={desk} id={item.id} max={100} />
+        </section>
+      )}
+      {attributes.content_type === "ask" && (
+        <Answers key={item.id} context={context} desk={desk} id={item.id} />
+      )}
+      {next !== undefined && (
+        <p class="quiet">
+          Next: <span dir="auto">{titleOf(rundown.item(next)?.attributes ?? {})}</span>
+        </p>
+      )}
+    </aside>
+  );
+}
+
+let found: Promise<boolean> | undefined;
+
+/** Whether the platform has the page for fans. */
+function useShow(eventId: string): boolean {
+  const [isThere, setThere] = useState(false);
+  useEffect(() => {
+    found ??= fetch(`show?event=${eventId}&preview=1`, { method: "HEAD" }).then(({ ok }) => ok);
+    found.then(setThere, () => {});
+  }, []);
+  return isThere;
+}
+
+interface Answer {
+  readonly id: string;
+  readonly attributes: { readonly text: string; readonly at: number; readonly shown: boolean };
+}
+
+interface AnswersProps {
+  readonly context: ViewContext;
+  readonly desk: Desk;
+  readonly id: string;
+}
+
+/** What fans wrote, newest first, and whether everybody sees it. */
+function Answers({ context, desk, id }: AnswersProps) {
+  const { api, signal } = context;
+  const [answers, setAnswers] = useState<readonly Answer[] | null>(null);
+  const [fault, setFault] = useState("");
+  async function read(): Promise<void> {
+    setAnswers(await api.control.listAnswers({ elementId: id, "page[count]": answersMax }, { signal }));
+  }
+  useEffect(() => {
+    const leave = new AbortController();
+    const until = AbortSignal.any([signal, leave.signal]);
+    const report = (error: unknown): void => setFault(error === null ? "" : messageOf(error));
+    repeat(read, { everyMs: answersMs, signal: until, report });
+    return () => leave.abort();
+  }, []);
+  async function show(answer: Answer, shown: boolean): Promise<void> {
+    const data = [{ type: "answers", id: answer.id, attributes: { shown } }] as const;
+    try {
+      await api.control.showAnswers({ elementId: id, body: { data: [...data] } });
+      await read();
+      announce(shown ? "Shown to everybody" : "Hidden");
+    } catch (error) {
+      setFault(messageOf(error));
+    }
+  }
+  return (
+    <section class="stack">
+      <h2>Answers</h2>
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+      {answers?.length === 0 && <p class="quiet">Nobody has written yet.</p>}
+      <ul class="answers">
+        {answers?.map(answer => (
+          <li key={answer.id} data-shown={answer.attributes.shown}>
+            <span dir="auto">{answer.attributes.text}</span>
+            <Act refusal={desk.refusal} onPress={() => void show(answer, !answer.attributes.shown)}>
+              {answer.attributes.shown ? "Hide" : "Show"}
+            </Act>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,325 @@
+/** Runs a show: what is on air, what comes next, and what fans do, on one page. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { textOf } from "../api.ts";
+import { drawLine } from "../charts.ts";
+import { useCommands } from "../palette.tsx";
+import { Act, Dialog, Menu, State } from "../ui.tsx";
+import type { ViewContext } from "../view.ts";
+import { Desk } from "./desk.ts";
+import { Monitor } from "./monitor.tsx";
+import { clockText, Fault, numbers } from "./row.tsx";
+import { optionsOf, Rundown, titleOf } from "./rundown.ts";
+import { Timeline } from "./timeline.tsx";
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const windowMs = 120_000;
+
+export function Run({ context }: { readonly context: ViewContext }) {
+  const desk = useMemo(() => new Desk(context, new Rundown(context)), []);
+  const current = useSignal<string | null>(null);
+  const { rundown } = desk;
+  useEffect(() => rundown.start(), []);
+  const isEmpty = rundown.isLoaded.value && rundown.items.size === 0 && rundown.order().length === 0;
+  const { ids } = rundown;
+  const hasRows = ids.air.value.length + ids.next.value.length + ids.done.value.length > 0;
+  const shown = current.value ?? desk.cued.value ?? ids.air.value.at(-1) ?? null;
+  return (
+    <div class="run">
+      <Bar desk={desk} />
+      <Lost desk={desk} />
+      {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
+      <Fault desk={desk} id="" />
+      {isEmpty && !hasRows ? (
+        <Empty context={context} desk={desk} />
+      ) : !hasRows ? (
+        <Skeleton />
+      ) : (
+        <div class="desk">
+          <div class="stack">
+            <Timeline desk={desk} current={current} />
+            <New context={context} desk={desk} />
+          </div>
+          <Monitor context={context} desk={desk} id={shown} />
+        </div>
+      )}
+      <AnswerDialog desk={desk} />
+    </div>
+  );
+}
+
+/** Whether the show is live, its clock, and what fans do. */
+function Bar({ desk }: { readonly desk: Desk }) {
+  const [asks, setAsks] = useState(false);
+  const { rundown, refusal } = desk;
+  const event = rundown.event.value;
+  const { start_at: begin, actions = [] } = event.attributes;
+  const state = textOf(event, "state");
+  const can = actions as readonly string[];
+  const isLive = state === "current";
+  useCommands(() => [
+    ...(can.includes("start")
+      ? [{ label: "Start the show", refusal, run: () => void desk.startEvent() }]
+      : []),
+    ...(can.includes("stop") ? [{ label: "Stop the show", refusal, run: () => void desk.stopEvent() }] : []),
+    { label: "Extra time and on demand", refusal, run: () => setAsks(true) },
+  ]);
+  return (
+    <section class="bar-of-run" aria-label="The show">
+      <div class="row">
+        <State state={state} />
+        {isLive && Number(begin ?? 0) > 0 && <Clock desk={desk} since={Number(begin)} />}
+        {can.includes("start") && (
+          <Act class="main" refusal={refusal} onPress={() => void desk.startEvent()}>
+            Start the show
+          </Act>
+        )}
+        {isLive && (
+          <Act refusal={refusal} onPress={() => setAsks(true)}>
+            Extra time
+          </Act>
+        )}
+        {can.includes("stop") && (
+          <Act refusal={refusal} onPress={() => void desk.stopEvent()}>
+            Stop the show…
+          </Act>
+        )}
+      </div>
+      <Figures desk={desk} />
+      {asks && <Times desk={desk} close={() => setAsks(false)} />}
+    </section>
+  );
+}
+
+function Clock({ desk, since }: { readonly desk: Desk; readonly since: number }) {
+  return (
+    <span class="clock" role="timer">
+      {clockText(desk.rundown.now.value - since)}
+    </span>
+  );
+}
+
+function Figures({ desk }: { readonly desk: Desk }) {
+  const { figures, watching, latency, lostAt, colleagues } = desk.rundown;
+  const plot = useRef<HTMLSpanElement>(null);
+  const line = useMemo(() => drawLine(windowMs, 24, values => [0, Math.max(1, ...values)]), []);
+  const { actions, perSecond } = figures.value;
+  useEffect(() => plot.current?.append(line.element), []);
+  useEffect(() => line.add(performance.now(), perSecond), [figures.value]);
+  const figure = (label: string, value: string) => (
+    <div class="figure">
+      <dd>{value}</dd>
+      <dt>{label}</dt>
+    </div>
+  );
+  return (
+    <dl class="figures-of-run" aria-label="Live statistics">
+      {colleagues.value.length > 0 &&
+        figure("also here", colleagues.value.map(({ name }) => name).join(", "))}
+      {watching.value !== null && figure("watching", numbers.format(watching.value))}
+      {figure("actions", numbers.format(actions))}
+      <div class="figure">
+        <dd>
+          {numbers.format(Math.round(perSecond * 10) / 10)} <span class="spark" ref={plot} />
+        </dd>
+        <dt>per second</dt>
+      </div>
+      <div class="figure" data-live={lostAt.value === null}>
+        <dd>{lostAt.value === null ? "live" : "not live"}</dd>
+        <dt>{latency.value === null ? "–" : `${latency.value} ms`}</dt>
+      </div>
+    </dl>
+  );
+}
+
+function Lost({ desk }: { readonly desk: Desk }) {
+  const { value: lostAt } = desk.rundown.lostAt;
+  return (
+    <p class="lost" role="alert">
+      {lostAt === null
+        ? ""
+        : `Not live since ${clock.format(lostAt)}. What you see may be old. Nothing is queued: an action is sent at once or refused.`}
+    </p>
+  );
+}
+
+/** Extra time and time on demand, in minutes. */
+function Times({ desk, close }: { readonly desk: Desk; readonly close: () => void }) {
+  const { extra_time_duration: extra, on_demand_duration: onDemand } = desk.rundown.event.value.attributes;
+  const [more, setMore] = useState("5");
+  const [kept, setKept] = useState(String(Number(onDemand ?? 0) / 60));
+  const minutes = (text: string): number => Math.round(Number(text) * 60);
+  function save(): void {
+    close();
+    void desk.changeTimes({
+      extra_time_duration: Number(extra ?? 0) + minutes(more),
+      on_demand_duration: minutes(kept),
+    });
+  }
+  return (
+    <Dialog title="Extra time" onClose={close}>
+      <form
+        class="stack"
+        onSubmit={event => {
+          event.preventDefault();
+          save();
+        }}
+      >
+        <label>
+          Minutes more
+          <input
+            type="number"
+            min="0"
+            max="600"
+            value={more}
+            onInput={event => setMore(event.currentTarget.value)}
+          />
+        </label>
+        <label>
+          Minutes on demand after the end
+          <input
+            type="number"
+            min="0"
+            max="43200"
+            value={kept}
+            onInput={event => setKept(event.currentTarget.value)}
+          />
+        </label>
+        <div class="row end">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="main">
+            Put the end off
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks for the right option where none is set. */
+function AnswerDialog({ desk }: { readonly desk: Desk }) {
+  const { value: id } = desk.asksAnswer;
+  const item = id === null ? undefined : desk.rundown.item(id);
+  if (item === undefined) return null;
+  const close = (): void => {
+    desk.asksAnswer.value = null;
+  };
+  return (
+    <Dialog title={`Which is right? “${titleOf(item.attributes)}”`} onClose={close}>
+      <div class="stack">
+        <p class="quiet">Everybody sees the answer, and it cannot be taken back.</p>
+        {optionsOf(item.attributes).map((option, index) => (
+          <button
+            key={index}
+            type="button"
+            class="wide"
+            onClick={() => void desk.revealAnswer(item.id, index + 1)}
+          >
+            <span dir="auto">{option}</span>
+          </button>
+        ))}
+        <div class="row end">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+interface ContentType {
+  readonly type: string;
+  readonly name: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface PartProps {
+  readonly context: ViewContext;
+  readonly desk: Desk;
+}
+
+/** Reads the types of the project's app, with what their first template fills in. */
+function useContentTypes({ api, signal }: ViewContext, projectId: string): readonly ContentType[] {
+  const [types, setTypes] = useState<readonly ContentType[]>([]);
+  useEffect(() => {
+    async function read(): Promise<void> {
+      const found = await api.control.listProjectContentTypes({ projectId }, { signal });
+      const listed = found as unknown as readonly { readonly id: string; readonly attributes: object }[];
+      setTypes(
+        listed.map(({ id, attributes }) => {
+          const {
+            name,
+            templates,
+            content_type: type,
+          } = attributes as {
+            readonly name?: string;
+            readonly content_type?: string;
+            readonly templates?: readonly { readonly data: Readonly<Record<string, unknown>> }[] | null;
+          };
+          return { type: type ?? id, name: name ?? type ?? id, data: templates?.[0]?.data ?? {} };
+        }),
+      );
+    }
+    // A project without an app has no types; its elements come from elsewhere.
+    read().catch(() => {});
+  }, []);
+  return types;
+}
+
+const firstTypes = ["poll", "quiz", "message"];
+
+function Empty({ context, desk }: PartProps) {
+  const types = useContentTypes(context, desk.rundown.projectId);
+  const first = firstTypes.flatMap(name => types.filter(({ type }) => type === name));
+  return (
+    <section class="empty stack">
+      <h2>Add your first element</h2>
+      <p>It begins as a draft that only your team sees.</p>
+      <div class="row">
+        {first.map(({ type, name, data }) => (
+          <Act key={type} refusal={desk.refusal} onPress={() => void desk.create(type, data)}>
+            {name}
+          </Act>
+        ))}
+        <New context={context} desk={desk} />
+      </div>
+    </section>
+  );
+}
+
+function New({ context, desk }: PartProps) {
+  const types = useContentTypes(context, desk.rundown.projectId);
+  const { refusal } = desk;
+  useCommands(() =>
+    types.map(({ type, name, data }) => ({
+      label: `New: ${name}`,
+      refusal,
+      run: () => void desk.create(type, data),
+    })),
+  );
+  if (types.length === 0) return null;
+  const items = types.map(({ type, name, data }) => ({
+    label: name,
+    refusal,
+    to: () => void desk.create(type, data),
+  }));
+  return (
+    <div>
+      <Menu label="New element" mark="+ New" items={items} />
+    </div>
+  );
+}
+
+function Skeleton() {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      <span />
+      <span />
+      <span />
+    </div>
+  );
+}

@@ -1,0 +1,240 @@
+/** The timeline of a show: what is on air, what comes next and what is done, led by the keyboard. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Command, useCommands } from "../palette.tsx";
+import type { Desk } from "./desk.ts";
+import { Row } from "./row.tsx";
+import { type Zone, zoneOf, zones } from "./rundown.ts";
+
+/** Rows that a zone shows at first, and by which it grows when its end is in sight. */
+const rowsStep = 60;
+
+const titles: Readonly<Record<Zone, string>> = { air: "On air", next: "Next", done: "Done" };
+const storageKey = "keys of the timeline";
+
+/** Returns true unless the user has switched single keys off on this device. */
+function hasKeys(): boolean {
+  try {
+    return localStorage.getItem(storageKey) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function storeKeys(isOn: boolean): void {
+  try {
+    localStorage.setItem(storageKey, isOn ? "on" : "off");
+  } catch {
+    // They are off until the page is left.
+  }
+}
+
+interface TimelineProps {
+  readonly desk: Desk;
+  /** Id of the row that has the focus or had it last. */
+  readonly current: { value: string | null };
+}
+
+type List = { readonly current: HTMLElement | null };
+
+/** A command, and the name of its key as the browser says it. */
+interface KeyCommand extends Command {
+  readonly key: string;
+}
+
+export function Timeline({ desk, current }: TimelineProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const keys = useSignal(hasKeys());
+  const { rundown } = desk;
+  const ids = zones.map(zone => rundown.ids[zone].value);
+  useFixedRow(list, current);
+  const first = ids.flat()[0] ?? null;
+  if (current.value === null || rundown.items.get(current.value) === undefined) current.value = first;
+  const commands = [...actionCommands({ desk, current }, list), ...rowCommands({ desk, current }, list)];
+  const switchKeys: Command = {
+    label: keys.value ? "Switch the keys of the timeline off" : "Switch the keys of the timeline on",
+    run() {
+      keys.value = !keys.value;
+      storeKeys(keys.value);
+    },
+  };
+  useCommands(() => [...commands, switchKeys]);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys act on the rows inside, which have the focus
+    <div
+      class="timeline"
+      ref={list}
+      onKeyDown={event => pressKey(event, commands, keys.value)}
+      onFocusIn={({ target }) => {
+        const id = (target as Element).closest<HTMLElement>("[data-id]")?.dataset.id;
+        if (id !== undefined) current.value = id;
+      }}
+      onPointerDown={() => holdWhilePressed(desk)}
+    >
+      {zones.map((zone, index) => (
+        <ZoneList key={zone} zone={zone} ids={ids[index] ?? []} desk={desk} current={current} />
+      ))}
+      <p class="hints">
+        {keys.value ? (
+          <>
+            <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>C</kbd> cue <kbd>T</kbd> take <kbd>Enter</kbd> edit{" "}
+            <kbd>?</kbd> all keys
+          </>
+        ) : (
+          "Keys are off."
+        )}{" "}
+        <button type="button" class="plain" aria-pressed={keys.value} onClick={switchKeys.run}>
+          Keys {keys.value ? "on" : "off"}
+        </button>
+      </p>
+    </div>
+  );
+}
+
+/** Does what a key stands for, unless single keys are switched off. */
+function pressKey(event: KeyboardEvent, commands: readonly KeyCommand[], hasLetters: boolean): void {
+  const { key, altKey, ctrlKey, metaKey, repeat, target } = event;
+  if (ctrlKey || metaKey || (target as Element).closest(".menu") !== null) return;
+  const isOnButton = (target as Element).closest("button, a, summary") !== null;
+  const name = `${altKey ? "Alt " : ""}${key.length === 1 ? key.toLowerCase() : key}`;
+  const command = commands.find(each => each.key === name);
+  if (command === undefined || (isOnButton && key === "Enter") || (key.length === 1 && !hasLetters)) return;
+  event.preventDefault();
+  // A key that is held down is one press.
+  if (!repeat || key.startsWith("Arrow")) command.run();
+}
+
+/** Moves no row while a pointer is down, so that a press meets what it was meant for. */
+function holdWhilePressed({ rundown }: Desk): void {
+  rundown.hold(true);
+  // The click comes after the pointer is up.
+  const release = (): void => void setTimeout(() => rundown.hold(false));
+  addEventListener("pointerup", release, { once: true });
+  addEventListener("pointercancel", release, { once: true });
+}
+
+function actionCommands({ desk, current }: TimelineProps, list: List): readonly KeyCommand[] {
+  const { rundown, refusal } = desk;
+  /** Runs for the row with the focus if it is published, else for the newest on air. */
+  const about = (action: "stop" | "reveal_results" | "reveal_answer") => (): void => {
+    const item = current.value === null ? undefined : rundown.item(current.value);
+    const isPublished = item !== undefined && zoneOf(item) !== "next";
+    const id = isPublished ? item.id : rundown.ids.air.value.at(-1);
+    if (id !== undefined) void desk.act(id, action);
+  };
+  async function take(): Promise<void> {
+    const { value } = rundown.ids.next;
+    const next = value[value.indexOf(desk.cued.value ?? "") + 1];
+    if ((await desk.take()) && next !== undefined)
+      list.current?.querySelector<HTMLElement>(`[data-id="${next}"]`)?.focus();
+  }
+  const cue = (): void => void (current.value !== null && desk.cue(current.value));
+  const takes = { label: "Take what is cued", refusal: desk.refusalToTake(), run: () => void take() };
+  return [
+    { key: "c", shortcut: "C", label: "Cue the element", refusal, run: cue },
+    { key: "t", shortcut: "T", ...takes },
+    { key: "s", shortcut: "S", label: "Stop the element on air", refusal, run: about("stop") },
+    { key: "r", shortcut: "R", label: "Reveal the results", refusal, run: about("reveal_results") },
+    { key: "a", shortcut: "A", label: "Reveal the answer", refusal, run: about("reveal_answer") },
+  ];
+}
+
+function rowCommands({ desk, current }: TimelineProps, list: List): readonly KeyCommand[] {
+  const { refusal } = desk;
+  const own = (run: (id: string) => unknown) => (): void =>
+    void (current.value !== null && run(current.value));
+  const go = (by: number) => (): void => {
+    const rows = [...(list.current?.querySelectorAll<HTMLElement>("[data-id]") ?? [])];
+    const at = rows.findIndex(row => row.dataset.id === current.value);
+    rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
+  };
+  const [up, down] = [own(id => desk.move(id, -1)), own(id => desk.move(id, 1))];
+  return [
+    { key: "Enter", shortcut: "Enter", label: "Edit the element", run: own(id => desk.edit(id)) },
+    { key: "Delete", shortcut: "Del", label: "Delete the element", refusal, run: own(id => desk.remove(id)) },
+    { key: "Alt ArrowUp", shortcut: "Alt ↑", label: "Move the element up", refusal, run: up },
+    { key: "Alt ArrowDown", shortcut: "Alt ↓", label: "Move the element down", refusal, run: down },
+    { key: "ArrowUp", shortcut: "↑", label: "Go to the row above", run: go(-1) },
+    { key: "ArrowDown", shortcut: "↓", label: "Go to the row below", run: go(1) },
+    { key: "Home", shortcut: "Home", label: "Go to the first row", run: go(Number.NEGATIVE_INFINITY) },
+    { key: "End", shortcut: "End", label: "Go to the last row", run: go(Number.POSITIVE_INFINITY) },
+  ];
+}
+
+/** Keeps the row with the focus where it is on the screen, and keeps its focus, when rows above it come or go. */
+function useFixedRow(
+  list: { readonly current: HTMLElement | null },
+  current: { readonly value: string | null },
+): void {
+  const { activeElement } = document;
+  const focused = list.current?.contains(activeElement)
+    ? (activeElement?.closest<HTMLElement>("[data-id]") ?? null)
+    : null;
+  const top = focused?.getBoundingClientRect().top;
+  const id = focused?.dataset.id;
+  useLayoutEffect(() => {
+    if (id === undefined || top === undefined) return;
+    const row = list.current?.querySelector<HTMLElement>(`[data-id="${id}"]`);
+    if (row === null || row === undefined) return;
+    if (current.value === id && document.activeElement === document.body) row.focus({ preventScroll: true });
+    const moved = row.getBoundingClientRect().top - top;
+    if (moved !== 0) scrollBy(0, moved);
+  });
+}
+
+interface ZoneProps extends TimelineProps {
+  readonly zone: Zone;
+  readonly ids: readonly string[];
+}
+
+function ZoneList({ zone, ids, desk, current }: ZoneProps) {
+  const [count, setCount] = useState(rowsStep);
+  const end = useRef<HTMLLIElement>(null);
+  const hasMore = ids.length > count;
+  useEffect(() => {
+    if (end.current === null) return;
+    const observer = new IntersectionObserver(entries => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setCount(count + rowsStep);
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [count, hasMore]);
+  const title = (
+    <>
+      {titles[zone]} {zone !== "air" && ids.length > 0 && <span class="count">{ids.length}</span>}
+    </>
+  );
+  const rows = (
+    <ul class="items" aria-label={titles[zone]}>
+      {ids.slice(0, count).map(id => (
+        <Row key={id} desk={desk} id={id} current={current} />
+      ))}
+      {hasMore && (
+        <li ref={end} class="quiet">
+          {ids.length - count} more
+        </li>
+      )}
+    </ul>
+  );
+  if (zone === "done") {
+    return ids.length === 0 ? null : (
+      <details class="zone" data-zone={zone} open>
+        <summary>
+          <h2>{title}</h2>
+        </summary>
+        {rows}
+      </details>
+    );
+  }
+  return (
+    <section class="zone" data-zone={zone}>
+      <h2>{title}</h2>
+      {ids.length === 0 ? (
+        <p class="nothing">{zone === "air" ? "Nothing is on air." : "Nothing is planned."}</p>
+      ) : (
+        rows
+      )}
+    </section>
+  );
+}

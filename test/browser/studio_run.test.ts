@@ -1,0 +1,244 @@
+/** A producer runs a show by the keyboard: cue and take, stop and reveal, what is refused, what is lost, and what others do. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+import { assertAccessible, assertFits, openShow, openStudioWorld, type StudioWorld } from "./_studio.ts";
+
+describe("running a show in a browser", { skip: browserAvailable() }, () => {
+  let world: StudioWorld;
+  before(async () => {
+    world = await openStudioWorld();
+  });
+  after(() => world.dispose());
+
+  const row = (page: Page, name: string) => page.locator(".item").filter({ hasText: name });
+  const zone = (page: Page, name: string) => page.getByRole("list", { name, exact: true });
+  const stateOf = async (id = ""): Promise<string> =>
+    (await world.author("GET", `/elements/${id}`)).json.data.attributes.state;
+  /** Counts the batches that a page sends. */
+  function batches(page: Page): unknown[][] {
+    const sent: unknown[][] = [];
+    page.on("request", request => {
+      if (request.url().endsWith("/operations")) sent.push(request.postDataJSON()["atomic:operations"]);
+    });
+    return sent;
+  }
+
+  it("cues and takes by keys, once however long a key is held, and never at once", async () => {
+    const show = await openShow(world, ["One", "Two", "Three"]);
+    const { page, faults } = await world.open(`#/events/${show.event}`);
+    const sent = batches(page);
+    await row(page, "Two").focus();
+    await page.keyboard.press("c");
+    await row(page, "Two").getByRole("button", { name: "Take", exact: true }).waitFor();
+    // The clock of the page stands: the cue was just now.
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 10));
+    await page.keyboard.press("t");
+    assert.equal(sent.length, 0, "dead right after the cue");
+    await page.clock.runFor(600);
+    await page.keyboard.down("t");
+    await page.keyboard.down("t");
+    await page.keyboard.down("t");
+    await zone(page, "On air").getByText("Two").waitFor();
+    await page.keyboard.up("t");
+    assert.equal(sent.length, 1);
+    assert.equal(await stateOf(show.elements[1]), "current");
+    await page.clock.resume();
+    await until("the next row has the focus", () =>
+      page.evaluate(() => document.activeElement?.textContent?.includes("Three") === true),
+    );
+    assert.equal(
+      await row(page, "Two")
+        .getByRole("button", { name: /revoke/i })
+        .count(),
+      0,
+      "E16",
+    );
+    await row(page, "Two")
+      .getByText(/on air 0:/)
+      .waitFor();
+    await page.keyboard.press("s");
+    await zone(page, "Done").getByText("Two").waitFor();
+    assert.equal(await stateOf(show.elements[1]), "past");
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertFits(page);
+    assert.deepEqual(faults, []);
+  });
+
+  it("acts by no single key outside the timeline, in a field, or once they are switched off", async () => {
+    const show = await openShow(world, ["One", "Two"]);
+    const { page } = await world.open(`#/events/${show.event}`);
+    await row(page, "Two").waitFor();
+    await page.keyboard.press("c");
+    assert.equal(await row(page, "Two").getAttribute("data-cued"), "false");
+    await page.getByRole("button", { name: "Keys on" }).click();
+    await row(page, "Two").focus();
+    await page.keyboard.press("c");
+    assert.equal(await row(page, "Two").getAttribute("data-cued"), "false");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("cue");
+    await assertAccessible(page);
+    await page.keyboard.press("Enter");
+    await page.locator('.item[data-cued="true"]').filter({ hasText: "Two" }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("Take what is cued").waitFor();
+    await page.keyboard.press("Escape");
+  });
+
+  it("asks for the right option of a quiz, and names the votes that a revocation loses", async () => {
+    const show = await openShow(world, ["One"]);
+    const fan = await world.fan("Ann");
+    await fan.act("cheer", { elementId: show.elements[0], option: "1" });
+    await world.platform.idle();
+    const { page, faults } = await world.open(`#/events/${show.event}`);
+    await row(page, "One").focus();
+    await page.keyboard.press("a");
+    const dialog = page.getByRole("dialog");
+    await assertAccessible(page);
+    await dialog.getByRole("button", { name: "Away" }).click();
+    await row(page, "One").getByText("✓ right").waitFor();
+    const { attributes } = (await world.author("GET", `/elements/${show.elements[0]}`)).json.data;
+    assert.equal(attributes.correct_option, 2);
+    assert.notEqual(attributes.answer_revealed_at_iso, null);
+    await row(page, "One").getByRole("button", { name: "More for One" }).click();
+    await page.getByRole("button", { name: "Revoke…" }).click();
+    await dialog.getByText("with 1 vote of fans").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await stateOf(show.elements[0]), "current");
+    await row(page, "One").getByRole("button", { name: "More for One" }).click();
+    await page.getByRole("button", { name: "Revoke…" }).click();
+    await dialog.getByRole("button", { name: "Revoke" }).click();
+    await zone(page, "Done").getByText("One").waitFor();
+    assert.equal(await stateOf(show.elements[0]), "revoked");
+    assert.deepEqual(faults, []);
+  });
+
+  it("publishes what is inside a group before the group, in one batch", async () => {
+    const show = await openShow(world, ["One"]);
+    const to = (type: string, id: string) => ({ data: { type, id } });
+    const add = async (attributes: object, parent?: string): Promise<string> => {
+      const relationships = {
+        event: to("events", show.event),
+        ...(parent && { parent: to("elements", parent) }),
+      };
+      return (await world.author("POST", "/elements", { type: "elements", attributes, relationships })).json
+        .data.id;
+    };
+    const group = await add({ content_type: "group", name: "Tonight" });
+    const inside = await add({ content_type: "poll", name: "Inside", question: { options: [] } }, group);
+    const { page } = await world.open(`#/events/${show.event}`);
+    const sent = batches(page);
+    await row(page, "Tonight").getByText("1 inside").waitFor();
+    await row(page, "Tonight").focus();
+    await page.keyboard.press("c");
+    await page.clock.runFor(600);
+    await page.keyboard.press("t");
+    await zone(page, "On air").getByText("Tonight").waitFor();
+    assert.deepEqual(
+      sent.map(batch => batch.map(each => (each as { readonly data: { readonly id: string } }).data.id)),
+      [[inside, group]],
+    );
+  });
+
+  it("asks before it takes what may be old, and queues nothing", async () => {
+    const show = await openShow(world, ["One", "Two"]);
+    const { page } = await world.open(`#/events/${show.event}`);
+    await row(page, "Two").focus();
+    await page.keyboard.press("c");
+    await page.context().setOffline(true);
+    await page.clock.runFor(2_000);
+    await page.getByText(/Not live since/).waitFor();
+    await page.keyboard.press("t");
+    await page.getByRole("dialog").getByText("Not live. Take it anyway?").waitFor();
+    await page.getByRole("button", { name: "Take", exact: true }).last().click();
+    await row(page, "Two").getByText("The platform cannot be reached.").waitFor();
+    await page.context().setOffline(false);
+    await page.clock.runFor(60_000);
+    await page.getByText(/Not live since/).waitFor({ state: "detached" });
+    assert.equal(await stateOf(show.elements[1]), "non_scheduled");
+  });
+
+  it("says in the row why the platform refused, and moves and deletes with a way back", async () => {
+    const show = await openShow(world, ["One", "Two", "Three"]);
+    const { page } = await world.open(`#/events/${show.event}`);
+    await row(page, "Three").focus();
+    await page.keyboard.press("Alt+ArrowUp");
+    const order = async (): Promise<readonly string[]> =>
+      (await world.author("GET", `/events/${show.event}/elements?sort=position`)).json.data.map(
+        ({ attributes }: { attributes: { name: string } }) => attributes.name,
+      );
+    const expectOrder = (names: readonly string[]) =>
+      until(`the order is ${names}`, async () => String(await order()) === String(names));
+    await expectOrder(["One", "Three", "Two"]);
+    assert.equal(
+      await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
+      "Three",
+    );
+    await page.keyboard.press("Control+z");
+    await expectOrder(["One", "Two", "Three"]);
+    await row(page, "Two").focus();
+    await page.keyboard.press("Delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await row(page, "Two").waitFor({ state: "detached" });
+    await page.keyboard.press("Control+z");
+    await expectOrder(["One", "Three", "Two"]);
+    // Somebody else publishes it first.
+    await row(page, "Three").focus();
+    await page.keyboard.press("c");
+    await page.route("**/operations", route =>
+      route.fulfill({
+        status: 422,
+        contentType: "application/vnd.api+json",
+        body: JSON.stringify({
+          errors: [
+            {
+              code: "validation_failed",
+              detail: "The text is missing",
+              source: { pointer: "/atomic:operations/0/data" },
+            },
+          ],
+        }),
+      }),
+    );
+    await page.clock.runFor(600);
+    await page.keyboard.press("t");
+    await row(page, "Three").getByText("The text is missing").waitFor();
+  });
+
+  it("shows a viewer everything and why nothing can be pressed", async () => {
+    const show = await openShow(world, ["One", "Two"]);
+    const { id: userId } = await world.platform.authors.findOrCreate("vi@club.example");
+    await world.author("POST", `/projects/${ids.project}/roles`, {
+      type: "scope_roles",
+      attributes: { email: "vi@club.example", role: "viewer" },
+    });
+    const { token } = await world.platform.authors.createToken({ userId, name: "Tests" });
+    const { page } = await world.open(`#/events/${show.event}`, { token });
+    await page.getByText("Needs the role creator.").first().waitFor();
+    const cue = row(page, "Two").getByRole("button", { name: "Cue" });
+    assert.equal(await cue.getAttribute("aria-disabled"), "true");
+    await cue.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await row(page, "Two").getAttribute("data-cued"), "false");
+    await page.getByRole("status").getByText("Needs the role creator.").waitFor();
+    await assertAccessible(page);
+  });
+
+  it("shows what others have cued", async () => {
+    const show = await openShow(world, ["One", "Two"]);
+    const { page } = await world.open(`#/events/${show.event}`);
+    const { page: other } = await world.open(`#/events/${show.event}`);
+    await row(page, "Two").focus();
+    await page.keyboard.press("c");
+    await until("the other page shows it", async () => {
+      await world.time.advance(1_000);
+      await other.clock.runFor(1_000);
+      return (await row(other, "Two").getByText("has cued it").count()) === 1;
+    });
+  });
+});
