@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { after } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { createStudio } from "../../lib/pages/studio/mod.ts";
 import { serve } from "../../runtime/node.ts";
@@ -46,7 +47,9 @@ export interface StudioWorld extends TestPlatform {
 }
 
 /** Opens a platform with the studio. */
-export async function openStudioWorld(options: Partial<PlatformOptions> = {}): Promise<StudioWorld> {
+export async function openStudioWorld(
+  options: Partial<PlatformOptions> & { readonly seed?: Seed } = {},
+): Promise<StudioWorld> {
   built ??= buildPage();
   launched ??= launchBrowser();
   const files = await built;

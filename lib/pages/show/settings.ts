@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { isTimeZone } from "../../base/calendar/mod.ts";
 import { type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import type { Settings } from "../../fans/directory/mod.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
@@ -53,6 +54,10 @@ const Colours = v.pipe(
 const ShowSchema = v.strictObject({
   logo: v.exactOptional(HttpsUrl),
   colours: v.exactOptional(Colours),
+  /** Zone in which producers read the times of their shows. */
+  timeZone: v.exactOptional(
+    v.pipe(v.string(), v.check(isTimeZone, "Expected a time zone such as Europe/Berlin")),
+  ),
   font: v.optional(v.picklist(["system", "serif", "rounded"]), "system"),
   /** Ids of the project's boards that fans see; all public ones unless set. */
   boards: v.exactOptional(v.pipe(v.array(Id), v.maxLength(boardsMax))),

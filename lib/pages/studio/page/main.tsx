@@ -33,11 +33,18 @@ interface Scene {
   readonly place: Place;
   readonly chain: readonly Resource[];
   readonly role: Role | null;
+  readonly admins: readonly string[];
   /** Null: it loads. */
   readonly shown: { readonly View: View; readonly context: ViewContext } | { readonly error: unknown } | null;
 }
 
-const scene = signal<Scene>({ place: placeOf(location.hash), chain: [], role: null, shown: null });
+const scene = signal<Scene>({
+  place: placeOf(location.hash),
+  chain: [],
+  role: null,
+  admins: [],
+  shown: null,
+});
 let leave = new AbortController();
 const nothing = (): boolean => false;
 let isUnsaved = nothing;
@@ -90,7 +97,7 @@ async function show(): Promise<void> {
   leave = new AbortController();
   isUnsaved = nothing;
   const { signal: left } = leave;
-  const known = isSameScope ? before : { chain: [], role: null };
+  const known = isSameScope ? before : { chain: [], role: null, admins: [] };
   scene.value = { ...known, place, shown: null };
   if (user.value === null) readUser().catch(() => {});
   try {
@@ -107,26 +114,30 @@ async function show(): Promise<void> {
   }
 }
 
-async function scopeOf({ scope }: Place, left: AbortSignal): Promise<Pick<Scene, "chain" | "role">> {
-  if (scope === null) return { chain: [], role: null };
+async function scopeOf(
+  { scope }: Place,
+  left: AbortSignal,
+): Promise<Pick<Scene, "chain" | "role" | "admins">> {
+  if (scope === null) return { chain: [], role: null, admins: [] };
   const { type, id } = scope;
   const { data, included = [] } = await api.scope(type, id, { include: above[type] }, left);
   const rank = (resource: Resource): number => scopeTypes.indexOf(resource.type as ScopeType);
   const chain = [...included.filter(each => rank(each) >= 0), data].sort((a, b) => rank(a) - rank(b));
   const granted = included.find(each => each.type === "scope_roles" && each.id === id);
   const role = granted === undefined ? "none" : textOf(granted, "role");
-  return { chain, role: role === "none" ? null : (role as Role) };
+  const { admins = [] } = (granted?.meta ?? {}) as Partial<Pick<Scene, "admins">>;
+  return { chain, role: role === "none" ? null : (role as Role), admins };
 }
 
 function App() {
-  const { place, chain, role, shown } = scene.value;
+  const { place, chain, role, admins, shown } = scene.value;
   const name = viewNameOf(place);
   const entry = viewsOf(place)[name];
   const titles = [chain.at(-1), entry].map(each => (each === undefined ? "" : titleOf(each)));
   useEffect(() => {
     document.title = [...titles.filter(title => title !== "").reverse(), "Grandstand Studio"].join(" · ");
   }, titles);
-  const refusal = chain.length === 0 ? null : refusalOf(role, entry?.role ?? "viewer");
+  const refusal = chain.length === 0 ? null : refusalOf(role, entry?.role ?? "viewer", admins);
   return (
     <>
       <header>
@@ -257,7 +268,7 @@ function Account() {
         Commands <kbd>Ctrl K</kbd>
       </button>
       <Menu
-        label="Account"
+        label={`Account ${email}`}
         note={email}
         mark={<span class="avatar">{email.slice(0, 1).toUpperCase()}</span>}
         items={[

@@ -17,6 +17,8 @@ export interface ViewContext {
   readonly announce: (text: string) => void;
   /** The user's role at the place. */
   readonly role: Role | null;
+  /** Addresses of admins, whom to ask for another role. */
+  readonly admins: readonly string[];
 }
 
 /** A view that makes its own elements gets the one to fill. */
@@ -35,7 +37,9 @@ export interface ViewEntry {
 
 const ranks: readonly Role[] = ["viewer", "creator", "admin"];
 
-/** Returns why a role may not do what needs another one; null: it may. */
-export function refusalOf(role: Role | null, needed: Role): string | null {
-  return role !== null && ranks.indexOf(role) >= ranks.indexOf(needed) ? null : `Needs the role ${needed}.`;
+/** Returns why a role may not do what needs another one, and whom to ask; null: it may. */
+export function refusalOf(role: Role | null, needed: Role, admins: readonly string[] = []): string | null {
+  if (role !== null && ranks.indexOf(role) >= ranks.indexOf(needed)) return null;
+  const whom = new Intl.ListFormat("en").format(admins);
+  return `Needs the role ${needed}.${whom && ` ${whom} ${admins.length === 1 ? "is" : "are"} admin.`}`;
 }

@@ -21,6 +21,21 @@ const below = (title: string): ViewEntry => ({
   load: () => import("./scopes.tsx").then(part => part.ScopesBelow),
 });
 
+const people: ViewEntry = {
+  title: "People",
+  load: () => import("./people/people.tsx").then(part => part.People),
+};
+const roles: ViewEntry = {
+  title: "Roles",
+  role: "admin",
+  load: () => import("./roles.tsx").then(part => part.Roles),
+};
+const activity: ViewEntry = {
+  title: "Activity",
+  role: "admin",
+  load: () => import("./activity.tsx").then(part => part.Activity),
+};
+
 type Views = Readonly<Record<string, ViewEntry>>;
 
 export const views: Readonly<Record<ScopeType | "platform", Views>> = {
@@ -31,11 +46,15 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
       load: () => import("./operations.ts").then(part => mounted(part.showOperations)),
     },
   },
-  organisations: { spaces: below("Spaces"), workflows },
-  spaces: { projects: below("Projects"), workflows },
-  projects: { events: below("Events"), settings, boards, workflows },
+  organisations: { spaces: below("Spaces"), roles, activity, workflows },
+  spaces: { projects: below("Projects"), roles, activity, workflows },
+  projects: { events: below("Events"), settings, people, boards, roles, activity, workflows },
   events: {
     run: { title: "Run", load: () => import("./run/run.tsx").then(part => part.Run) },
+    analytics: {
+      title: "Analytics",
+      load: () => import("./analytics.tsx").then(part => part.Analytics),
+    },
     boards,
     settings,
     workflows,
