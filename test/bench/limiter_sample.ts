@@ -28,8 +28,8 @@ let uncounted = 0;
 
 /** A limiter under test. */
 interface Subject {
-  /** Spends one unit; what it resolves with says whether that was allowed. */
-  readonly spend: (subject: string) => Promise<unknown>;
+  /** Spends one unit; the answer, or what it resolves with, says if that was allowed. */
+  readonly spend: (subject: string) => unknown;
   readonly isAllowed: (answer: unknown) => boolean;
   readonly close: () => unknown;
 }
@@ -40,7 +40,7 @@ function isAllowed(answer: unknown): boolean {
 
 function ours(limiter: Limiter): Subject {
   return {
-    spend: async subject => await limiter.take(subject, rules),
+    spend: subject => limiter.take(subject, rules),
     isAllowed,
     close: () => limiter[Symbol.asyncDispose](),
   };
@@ -73,7 +73,7 @@ function guarded(limiter: Limiter, local: Limiter | null): Subject {
     },
   });
   return {
-    spend: async subject => await failover.spend({ subject, rules, onLimiterFailure: "local" }),
+    spend: subject => failover.spend({ subject, rules, onLimiterFailure: "local" }),
     isAllowed,
     close: () => limiter[Symbol.asyncDispose](),
   };
