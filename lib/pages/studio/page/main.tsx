@@ -268,9 +268,9 @@ function Account() {
         Commands <kbd>Ctrl K</kbd>
       </button>
       <Menu
-        label={`Account ${email}`}
+        label="Account"
         note={email}
-        mark={<span class="avatar">{email.slice(0, 1).toUpperCase()}</span>}
+        mark={<span class="avatar" data-letter={email.slice(0, 1)} />}
         items={[
           ...(isOperator ? [{ label: "Operations", to: "#/operations" }] : []),
           { label: "Sign out", to: signOut },
