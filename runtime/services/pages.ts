@@ -186,12 +186,12 @@ function onRequest(name: string, build: () => Promise<readonly PageFile[]>) {
 
 /** Builds the files of the show: its script with the parts that load when they are needed, and its style. */
 export async function buildShow(): Promise<readonly PageFile[]> {
-  return await bundleFiles("pages/show/page", "main.tsx");
+  return await bundleFiles("pages/show/page", ["main.tsx", "style.css", "screen.css"]);
 }
 
 /** Builds the studio: its HTML, which names what is loaded first, and the parts that load when they are needed. */
 export async function buildPage(): Promise<readonly PageFile[]> {
-  const files = await bundleFiles("pages/studio/page", "main.tsx");
+  const files = await bundleFiles("pages/studio/page", ["main.tsx", "style.css"]);
   const nameOf = (start: string): string => files.find(({ name }) => name.startsWith(start))?.name ?? "";
   const script = files.find(({ name }) => name === nameOf("main-"))?.text ?? "";
   const imports = [...script.matchAll(/\bfrom"\.\/(chunk-[^"]+)"/g)].map(([, name = ""]) => name);
@@ -227,7 +227,7 @@ async function bundlePage(
   folder: string,
   entry: string,
 ): Promise<{ readonly script: PageFile; readonly style: PageFile }> {
-  const files = await bundleFiles(folder, entry);
+  const files = await bundleFiles(folder, [entry, "style.css"]);
   const fileOf = (mediaType: string): PageFile => {
     const file = files.find(each => each.mediaType === mediaType);
     if (file === undefined) throw new Error(`The page of ${folder} has no ${mediaType}`);
@@ -236,11 +236,11 @@ async function bundlePage(
   return { script: fileOf("text/javascript"), style: fileOf("text/css") };
 }
 
-async function bundleFiles(folder: string, entry: string): Promise<readonly PageFile[]> {
+async function bundleFiles(folder: string, entries: readonly string[]): Promise<readonly PageFile[]> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
     absWorkingDir: fileURLToPath(new URL(`../../lib/${folder}`, import.meta.url)),
-    entryPoints: [entry, "style.css"],
+    entryPoints: [...entries],
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     outdir: "out",

@@ -12,7 +12,7 @@ import { digestOf, isLoopback } from "../../base/text/mod.ts";
 import { type Area, open, route } from "../../http/mod.ts";
 import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
 import { fileReply, type PageFile, type ReadPageFiles, readOnce, taggedReply } from "../shared/mod.ts";
-import { pageText } from "./html.ts";
+import { pageText, screenViews } from "./html.ts";
 import type { PageData } from "./page_data.ts";
 import { pageFiles } from "./page_files.ts";
 import { showFaults, shownBoards, showSettings } from "./settings.ts";
@@ -83,6 +83,9 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
     query: v.object({
       event: id("event"),
       project: id("project"),
+      view: v.exactOptional(
+        v.pipe(v.string(), v.description("`screen` or `overlay`; any other value: the page of a fan")),
+      ),
       preview: v.exactOptional(
         v.pipe(v.string(), v.description("1: for a frame of the studio, which says what it shows")),
       ),
@@ -96,11 +99,13 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
       const found = await dataOf(services, query);
       const built = await read();
       const title = found === null ? "Show" : titleOf(found.data);
+      const view = screenViews.find(each => each === query.view) ?? null;
       const page = {
         title,
+        view,
         script: namesOf(built, "main-")[0] ?? "",
         imports: namesOf(built, "chunk-"),
-        style: namesOf(built, "style-")[0] ?? "",
+        styles: ["style-", ...(view === null ? [] : ["screen-"])].flatMap(each => namesOf(built, each)),
       };
       const isPreview = query.preview === "1";
       const origins = isPreview ? [] : (found?.origins ?? []);

@@ -52,6 +52,8 @@ const Colours = v.pipe(
 );
 
 const ShowSchema = v.strictObject({
+  /** A short address that leads to the page, for people who type it. */
+  address: v.exactOptional(HttpsUrl),
   logo: v.exactOptional(HttpsUrl),
   colours: v.exactOptional(Colours),
   /** Zone in which producers read the times of their shows. */

@@ -2,12 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
 import { Ask, Cheer, Rating } from "./answers.tsx";
 import { Choice } from "./choice.tsx";
 import { fieldOf, linkOf, Picture, Rich, savesData, textOf } from "./content.tsx";
 import { type ItemProps, isOpen, Title, VoteLine } from "./parts.tsx";
 import { eventBoard, type Item, type Show } from "./show.ts";
+import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, locale, number, t } from "./texts.ts";
 
 interface ElementProps {
@@ -15,7 +15,7 @@ interface ElementProps {
   readonly id: string;
 }
 
-const choices = new Set(["poll", "quiz", "prediction", "rpoll", "trivia"]);
+export const choices = new Set(["poll", "quiz", "prediction", "rpoll", "trivia"]);
 
 /** An element as the fan sees it. */
 export function Element({ show, id }: ElementProps) {
@@ -50,18 +50,7 @@ export function Element({ show, id }: ElementProps) {
 
 function Countdown({ show, item }: ItemProps) {
   const at = Date.parse(String(fieldOf(item.custom_fields, "target") ?? ""));
-  const left = useSignal(at - show.time.now());
-  useEffect(() => {
-    const tick = (): void => {
-      left.value = at - show.time.now();
-    };
-    const timer = setInterval(tick, 250);
-    document.addEventListener("visibilitychange", tick);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", tick);
-    };
-  }, [at]);
+  const left = useTimeLeft(show.time, at);
   return (
     <>
       <Title item={item} />

@@ -63,7 +63,7 @@ function App({ show }: { readonly show: Show }) {
   const refusal = show.refusal.value;
   return (
     <>
-      <Header show={show} />
+      {show.only === null && <Header show={show} />}
       <Offline show={show} />
       <main tabIndex={-1}>
         {refusal !== null && (refusal.kind === "place" || place === "now") ? (
@@ -72,7 +72,9 @@ function App({ show }: { readonly show: Show }) {
           <View show={show} rest={rest} />
         )}
       </main>
-      {refusal?.kind !== "place" && !show.isPreview && <Sections show={show} place={place} />}
+      {refusal?.kind !== "place" && !show.isPreview && show.only === null && (
+        <Sections show={show} place={place} />
+      )}
       <Toasts show={show} />
       <Ended show={show} />
       <p class="hidden" role="status">
@@ -211,50 +213,76 @@ function applyTheme({ settings }: PageData, theme: string | null): void {
   root.dataset.font = settings.font;
 }
 
+type Draw = (show: Show) => void;
+
 async function open(): Promise<void> {
   const page = document.getElementById("page");
   const data = JSON.parse(document.getElementById("data")?.textContent ?? "null") as PageData | null;
   if (page === null) return;
   const asked = new URLSearchParams(location.search);
   const wanted = [asked.get("locale") ?? "", ...navigator.languages].filter(name => name !== "");
+  const { view } = document.documentElement.dataset;
   await chooseLocale(wanted, data?.project.locales ?? []);
   page.replaceChildren();
   if (data === null) {
-    render(
-      <main>
-        <p class="card empty">{t("moved")}</p>
-      </main>,
-      page,
-    );
+    if (view !== "overlay") render(<Lost />, page);
     return;
   }
-  applyTheme(data, asked.get("theme"));
-  if (asked.has("preview")) return followPreviews(data, page);
-  const show = new Show(data);
-  render(<App show={show} />, page);
-  await show.start();
+  // A hall is dark.
+  const theme = asked.get("theme") ?? (view === "screen" ? "dark" : null);
+  applyTheme(data, theme);
+  const draw = await drawing(view, asked, page);
+  const only = asked.get("element");
+  if (asked.has("preview")) return followPreviews({ data, theme, only, draw });
+  const show = new Show(data, { only });
+  draw(show);
+  if (view === undefined) await show.start();
+  else show.follow();
+}
+
+/** Returns what draws the view that the address names. */
+async function drawing(view: string | undefined, asked: URLSearchParams, page: HTMLElement): Promise<Draw> {
+  if (view === undefined) return show => render(<App show={show} />, page);
+  const { Screen } = await import("./more.ts");
+  const counted = asked.get("count");
+  return show => render(<Screen show={show} isOverlay={view === "overlay"} counted={counted} />, page);
+}
+
+function Lost() {
+  return (
+    <main>
+      <p class="card empty">{t("moved")}</p>
+    </main>
+  );
+}
+
+interface PreviewsOptions {
+  readonly data: PageData;
+  readonly theme: string | null;
+  readonly only: string | null;
+  readonly draw: Draw;
 }
 
 /** Shows what the studio sends, without a request. */
-function followPreviews(data: PageData, page: HTMLElement): void {
+function followPreviews({ data, theme, only, draw }: PreviewsOptions): void {
   let shown: string | undefined;
-  let show = new Show(data, { isPreview: true });
-  async function draw({ timeline, stats, locale, settings }: Preview): Promise<void> {
+  let show = new Show(data, { isPreview: true, only });
+  async function take({ timeline, stats, locale, settings }: Preview): Promise<void> {
     await chooseLocale([locale ?? "", ...navigator.languages], data.project.locales);
     if (shown !== JSON.stringify(settings)) {
       shown = JSON.stringify(settings);
       const own = { ...data, settings: { ...data.settings, ...settings } };
-      show = new Show(own, { isPreview: true });
-      applyTheme(own, null);
+      show = new Show(own, { isPreview: true, only });
+      applyTheme(own, theme);
     }
     const history = { timeline, config: {}, version: 0 };
     show.take({ history, livestats: { state: "current", elements: stats }, projectLeaderboards: {} });
-    render(<App show={show} />, page);
+    draw(show);
   }
   // One after another, as a language takes time to load.
-  let drawn = Promise.resolve();
+  let taken = Promise.resolve();
   receivePreviews(preview => {
-    drawn = drawn.then(() => draw(preview));
+    taken = taken.then(() => take(preview));
   });
 }
 

@@ -43,7 +43,10 @@ function Timeline({ show }: { readonly show: Show }) {
     return () => watcher.disconnect();
   }, [isLoaded]);
   if (!isLoaded) return <Skeleton show={show} />;
-  const roots = ids.filter(id => !ids.includes(show.items.get(id)?.peek().parent ?? ""));
+  const roots =
+    show.only === null
+      ? ids.filter(id => !ids.includes(show.items.get(id)?.peek().parent ?? ""))
+      : ids.filter(id => id === show.only);
   const shown = roots.toReversed().slice(0, count.value);
   function goUp(): void {
     scrollTo({ top: 0 });

@@ -1,10 +1,9 @@
 /** What elements of several types have: a title, the time left, and what has become of the fan's vote. */
 
-import { type Signal, useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { type Signal, useComputed } from "@preact/signals";
 import { titleOf } from "./content.tsx";
 import type { Item, Show, Stat } from "./show.ts";
-import { useSeconds } from "./show_time.ts";
+import { useSeconds, useTimeLeft } from "./show_time.ts";
 import { duration, t } from "./texts.ts";
 import type { OwnVote } from "./votes.ts";
 
@@ -26,23 +25,9 @@ export function isOpen({ state, correct_option: answer = 0 }: Item): boolean {
   return state === "current" && answer === 0;
 }
 
-/** The time until a deadline, or that it is over. One timer writes it, and a device that slept is right at once. */
+/** The time until a deadline, or that it is over. */
 function Deadline({ show, at }: { readonly show: Show; readonly at: number }) {
-  const left = useSignal(at - show.time.now());
-  useEffect(() => {
-    let timer = 0;
-    const tick = (): void => {
-      left.value = at - show.time.now();
-      clearTimeout(timer);
-      if (left.value > 0) timer = window.setTimeout(tick, (left.value % 1_000) + 5);
-    };
-    tick();
-    document.addEventListener("visibilitychange", tick);
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", tick);
-    };
-  }, [at]);
+  const left = useTimeLeft(show.time, at);
   const text = useComputed(() => (left.value > 0 ? duration(left.value) : t("timeUp")));
   const isShort = useComputed(() => left.value < 10_000);
   return (

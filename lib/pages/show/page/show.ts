@@ -68,10 +68,19 @@ export const eventBoard = "event:";
 /** Most boards of the event that the stream has. */
 const eventBoardsMax = 10;
 
+interface ShowOptions {
+  readonly isPreview?: boolean;
+  readonly only?: string | null;
+}
+
 export class Show {
   readonly data: PageData;
   /** True in the studio, which says what is shown. */
   readonly isPreview: boolean;
+  /** Id of the one element that is shown; null: all. */
+  readonly only: string | null;
+  /** The platform's version, which a newer page has. */
+  readonly version: Signal<string>;
   readonly time = new ShowTime();
   readonly client: FanClient<typeof areas>;
   readonly votes: Votes;
@@ -99,9 +108,11 @@ export class Show {
   #joining: Promise<FanUser> | null = null;
   readonly #seen = new Set<string>();
 
-  constructor(data: PageData, { isPreview = false } = {}) {
+  constructor(data: PageData, { isPreview = false, only = null }: ShowOptions = {}) {
     this.data = data;
     this.isPreview = isPreview;
+    this.only = only;
+    this.version = signal(data.version);
     this.time.hear(data.now);
     const { id: projectId, spaceId, organisationId } = data.project;
     this.client = createFanClient({
@@ -133,10 +144,15 @@ export class Show {
     return this.data.events.find(({ id }) => id === this.data.event);
   }
 
+  /** Follows the event alone, as screens do. */
+  follow(): void {
+    void this.#watch();
+  }
+
   /** Follows the event, keeps the fan, and looks where the device is. */
   async start(): Promise<void> {
     void this.#checkPlace();
-    void this.#watch();
+    this.follow();
     const fan = await this.client.session.user();
     if (fan !== null && this.fan.value === null) this.#setFan(fan);
     if (this.event?.state === "current") setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
@@ -270,7 +286,7 @@ export class Show {
       if (event === null) {
         const page = { prefix: project.id.slice(0, 2), projectId: project.id, boards: named, limit: 50 };
         for await (const document of this.client.feeds.watchProject(page, options)) {
-          this.#hear(document.now);
+          this.#hear(document);
           this.#takeBoards(document.leaderboards);
         }
       } else {
@@ -282,7 +298,7 @@ export class Show {
           limit: 50,
         };
         for await (const document of this.client.feeds.watchEvent(page, options)) {
-          this.#hear(document.now);
+          this.#hear(document);
           this.take(document);
         }
       }
@@ -298,8 +314,9 @@ export class Show {
     }
   }
 
-  #hear(now: number): void {
+  #hear({ now, page }: { readonly now: number; readonly page: string }): void {
     this.time.hear(now);
+    this.version.value = page;
     this.#heardAt = performance.now();
     this.lost.value = null;
   }

@@ -1,5 +1,6 @@
 /** The server's time, which a wrong clock of the device does not change. */
 
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 
 /** Lead of the clock over the timer from which the device has slept, as timers may stand still then, in ms. */
@@ -41,4 +42,24 @@ export function useSeconds(counts: boolean): void {
     const timer = setInterval(() => tick(performance.now()), 1_000);
     return () => clearInterval(timer);
   }, [counts]);
+}
+
+/** Returns the ms that are left until an instant. One timer writes them, and a device that slept is right at once. */
+export function useTimeLeft(time: ShowTime, at: number): Signal<number> {
+  const left = useSignal(at - time.now());
+  useEffect(() => {
+    let timer = 0;
+    const tick = (): void => {
+      left.value = at - time.now();
+      clearTimeout(timer);
+      if (left.value > 0) timer = window.setTimeout(tick, (left.value % 1_000) + 5);
+    };
+    tick();
+    document.addEventListener("visibilitychange", tick);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", tick);
+    };
+  }, [at]);
+  return left;
 }

@@ -125,4 +125,7 @@ export const texts: Texts = {
   failed: "لم ينجح ذلك: {reason}",
   close: "إغلاق",
   more: "+{count} أخرى",
+  takePart: "شارك",
+  lookHere: "ألقِ نظرة",
+  qrCode: "رمز QR لـ {address}",
 };

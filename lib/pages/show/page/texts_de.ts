@@ -125,4 +125,7 @@ export const texts: Texts = {
   failed: "Das hat nicht geklappt: {reason}",
   close: "Schließen",
   more: "+{count} weitere",
+  takePart: "Mitmachen",
+  lookHere: "Mehr dazu",
+  qrCode: "QR-Code von {address}",
 };

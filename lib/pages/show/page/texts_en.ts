@@ -123,6 +123,9 @@ export const texts = {
   failed: "That did not work: {reason}",
   close: "Close",
   more: "+{count} more",
+  takePart: "Take part",
+  lookHere: "Have a look",
+  qrCode: "QR code of {address}",
 } as const;
 
 export type Texts = Readonly<Record<keyof typeof texts, string>>;

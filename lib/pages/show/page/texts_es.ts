@@ -125,4 +125,7 @@ export const texts: Texts = {
   failed: "No ha funcionado: {reason}",
   close: "Cerrar",
   more: "+{count} más",
+  takePart: "Participa",
+  lookHere: "Echa un vistazo",
+  qrCode: "Código QR de {address}",
 };

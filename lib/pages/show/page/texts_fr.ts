@@ -125,4 +125,7 @@ export const texts: Texts = {
   failed: "Ça n’a pas marché : {reason}",
   close: "Fermer",
   more: "+{count} autres",
+  takePart: "Participez",
+  lookHere: "À voir",
+  qrCode: "Code QR de {address}",
 };

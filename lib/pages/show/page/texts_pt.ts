@@ -125,4 +125,7 @@ export const texts: Texts = {
   failed: "Não funcionou: {reason}",
   close: "Fechar",
   more: "+{count} mais",
+  takePart: "Participe",
+  lookHere: "Dê uma olhada",
+  qrCode: "Código QR de {address}",
 };
