@@ -83,6 +83,7 @@ describe("people in the studio", { skip: browserAvailable() }, () => {
   it("signs out, bans and lifts the ban, each after a question", async () => {
     const { page } = await world.open(`${people}/${await member("bo@fans.example")}`);
     await page.getByRole("button", { name: "Sign out everywhere…" }).click();
+    await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByText(/since .*seen/).waitFor();
     await page.getByRole("button", { name: "Sign out everywhere…" }).click();
