@@ -1,9 +1,9 @@
-/** What is below a scope: spaces, projects or events; the organisations where there is no scope. */
+/** What is below a scope: spaces or projects; the organisations where there is no scope. */
 
 import { useEffect, useState } from "preact/hooks";
 import { type PageQuery, type Resource, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { hrefOf } from "./places.ts";
-import { Problem, State } from "./ui.tsx";
+import { Problem } from "./ui.tsx";
 import type { ViewContext } from "./view.ts";
 
 interface Listed {
@@ -50,17 +50,11 @@ export function ScopesBelow({ context: { api, chain, signal } }: { readonly cont
   );
 }
 
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
 function Card({ resource }: { readonly resource: Resource }) {
-  const begin = Number(resource.attributes.start_at ?? 0);
-  const state = textOf(resource, "state");
   return (
     <li>
       <a class="card" href={hrefOf(resource)}>
         <strong>{textOf(resource, "name")}</strong>
-        {state !== "" && <State state={state} />}
-        {begin > 0 && <span class="quiet">{dates.format(begin * 1_000)}</span>}
       </a>
     </li>
   );

@@ -48,7 +48,15 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
   },
   organisations: { spaces: below("Spaces"), roles, activity, workflows },
   spaces: { projects: below("Projects"), roles, activity, workflows },
-  projects: { events: below("Events"), settings, people, boards, roles, activity, workflows },
+  projects: {
+    events: { title: "Events", load: () => import("./plan/events.tsx").then(part => part.Events) },
+    settings,
+    people,
+    boards,
+    roles,
+    activity,
+    workflows,
+  },
   events: {
     run: { title: "Run", load: () => import("./run/run.tsx").then(part => part.Run) },
     analytics: {

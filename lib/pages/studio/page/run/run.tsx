@@ -160,7 +160,7 @@ function Times({ desk, close }: { readonly desk: Desk; readonly close: () => voi
   return (
     <Dialog title="Extra time" onClose={close}>
       <form
-        class="stack"
+        class="stack labelled"
         onSubmit={event => {
           event.preventDefault();
           save();

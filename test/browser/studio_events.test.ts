@@ -1,0 +1,48 @@
+/** The events of a project in a browser: when they are, which overlap, and new ones. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
+import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+
+describe("the events of a project in a browser", { skip: browserAvailable() }, () => {
+  let world: StudioWorld;
+  before(async () => {
+    world = await openStudioWorld();
+  });
+  after(() => world.dispose());
+
+  it("makes one by the clock of the project, clones it, and marks what overlaps", async () => {
+    await world.author("PATCH", `/projects/${ids.project}`, {
+      type: "projects",
+      id: ids.project,
+      attributes: { services: { show: { timeZone: "Asia/Tokyo" } } },
+    });
+    const { page, faults } = await world.open(`#/projects/${ids.project}`);
+    for (const [name, from] of [
+      ["Final", "Nothing"],
+      ["Rerun", "Clone of Final"],
+    ] as const) {
+      await page.getByRole("button", { name: "New event" }).click();
+      await page.getByLabel("Name").fill(name);
+      await page.getByLabel("Begin with").selectOption({ label: from });
+      await page.getByLabel("Begins (Asia/Tokyo)").fill("2100-01-02T09:00");
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await page.getByRole("link", { name: "Club app" }).click();
+      await page.locator("a.card", { hasText: name }).first().waitFor();
+    }
+    const { data } = (await world.author("GET", `/projects/${ids.project}/events`)).json;
+    assert.deepEqual(
+      data.slice(0, 2).map(({ attributes }: { attributes: { start_at: number } }) => attributes.start_at),
+      [Date.UTC(2100, 0, 2) / 1_000, Date.UTC(2100, 0, 2) / 1_000],
+    );
+    await page.locator("a.card", { hasText: "Final" }).getByText("Overlaps Rerun").waitFor();
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertFits(page);
+    assert.deepEqual(faults, []);
+  });
+});
