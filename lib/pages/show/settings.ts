@@ -10,7 +10,7 @@ import { type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import type { Settings } from "../../fans/directory/mod.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
-import { contrast, contrastMin, nearestReadable } from "./colours.ts";
+import { contrast, contrastMin, nearestReadable } from "../shared/colours.ts";
 
 /** Most boards of a page: its one stream has no more. */
 const boardsMax = 10;

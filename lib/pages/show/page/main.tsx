@@ -3,8 +3,8 @@
 import { signal, useSignal } from "@preact/signals";
 import { type ComponentType, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { textOn } from "../../shared/colours.ts";
 import { type Preview, receivePreviews } from "../../shared/page/preview.ts";
-import { textOn } from "../colours.ts";
 import type { PageData } from "../page_data.ts";
 import { Events } from "./events.tsx";
 import { Toasts } from "./notices.tsx";

@@ -16,6 +16,24 @@ const settings: ViewEntry = {
   title: "Settings",
   load: () => import("./settings.tsx").then(part => part.SettingsView),
 };
+const loyalty: ViewEntry = {
+  title: "Loyalty",
+  role: "admin",
+  load: () => import("./loyalty/loyalty.tsx").then(part => part.LoyaltyView),
+};
+const assets: ViewEntry = {
+  title: "Assets",
+  load: () => import("./assets.tsx").then(part => part.AssetsView),
+};
+const templates: ViewEntry = {
+  title: "Templates",
+  load: () => import("./templates.tsx").then(part => part.TemplatesView),
+};
+const page: ViewEntry = {
+  title: "Page",
+  role: "admin",
+  load: () => import("./fans_page.tsx").then(part => part.FansPage),
+};
 const below = (title: string): ViewEntry => ({
   title,
   load: () => import("./scopes.tsx").then(part => part.ScopesBelow),
@@ -47,9 +65,12 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
     },
   },
   organisations: { spaces: below("Spaces"), roles, activity, workflows },
-  spaces: { projects: below("Projects"), roles, activity, workflows },
+  spaces: { projects: below("Projects"), loyalty, roles, activity, workflows },
   projects: {
     events: { title: "Events", load: () => import("./plan/events.tsx").then(part => part.Events) },
+    assets,
+    templates,
+    page,
     settings,
     people,
     boards,

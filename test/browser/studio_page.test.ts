@@ -1,0 +1,93 @@
+/** The form of the fans' page in the studio: every field, what is refused, and what others changed. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createShow } from "../../lib/pages/show/mod.ts";
+import { buildShow } from "../../runtime/services/pages.ts";
+import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
+import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+
+describe("the page for fans in the studio", { skip: browserAvailable() }, () => {
+  let world: StudioWorld;
+  before(async () => {
+    const files = await buildShow();
+    world = await openStudioWorld({ show: createShow({ files: async () => files }) });
+  });
+  after(() => world.dispose());
+
+  async function store(show: object): Promise<void> {
+    const attributes = { name: "Club app", services: { show } };
+    const data = { type: "projects", id: ids.project, attributes };
+    assert.equal((await world.author("PATCH", `/projects/${ids.project}`, data)).status, 204);
+  }
+
+  const stored = async () => (await world.author("GET", `/projects/${ids.project}`)).json.data.attributes;
+  const open = () => world.open(`#/projects/${ids.project}/page`);
+
+  it("changes name, colours, font, boards in order, sign-in, action and origins, with a preview", async () => {
+    await store({});
+    const { page, faults } = await open();
+    await page.getByLabel("Name of the project").fill("Fan app");
+    await page.getByLabel("Accent", { exact: true }).fill("#b3123f");
+    await page.getByLabel("A ground of your own").check();
+    await page.getByLabel("Text", { exact: true }).fill("#bbbbbb");
+    await page.getByText("it needs 4.5:1").waitFor();
+    await assertAccessible(page);
+    await page.getByRole("button", { name: /^Use #\w{6}, the nearest/ }).press("Enter");
+    await page.getByText("✓ Text has a contrast of 4.").waitFor();
+    await page.getByLabel("Rounded").check();
+    await page.getByLabel("All public boards").uncheck();
+    await page.getByRole("checkbox", { name: "laps" }).uncheck();
+    await page.getByRole("button", { name: "Move goals up" }).press("Enter");
+    await page.getByLabel("Under a name").check();
+    await page.getByLabel("Action of votes").fill("cheer");
+    await page.getByLabel("Origins, one a line").fill("https://club.example");
+    const frame = page.frameLocator("iframe");
+    const heading = frame.getByRole("heading", { name: "Who wins tonight?" });
+    await heading.waitFor();
+    await page.getByRole("button", { name: "Save for fans" }).press("Enter");
+    await page.getByText("The page is live.").waitFor({ state: "attached" });
+    const { name, services } = await stored();
+    assert.equal(name, "Fan app");
+    const { colours, ...rest } = services.show;
+    assert.deepEqual([colours.accent, colours.ground], ["#b3123f", "#ffffff"]);
+    assert.deepEqual(rest, {
+      font: "rounded",
+      boards: ["overall", "goals", "speed", "exacts"],
+      signIn: "name",
+      actions: { vote: "cheer" },
+      embed: { origins: ["https://club.example"] },
+    });
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertFits(page);
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows faults of the server beside their fields, and saves nothing", async () => {
+    await store({});
+    const { page } = await open();
+    await page.getByLabel("Address of the logo").fill("http://club.example/logo.svg");
+    await page.getByLabel("Origins, one a line").fill("https://club.example/path");
+    await page.getByRole("button", { name: "Save for fans" }).press("Enter");
+    const group = (name: string) => page.getByRole("group", { name });
+    await group("Logo").getByText("Expected an https address").waitFor();
+    await group("Pages that may show it").getByText("Expected an origin").waitFor();
+    await assertAccessible(page);
+    assert.deepEqual((await stored()).services.show, {});
+  });
+
+  it("never replaces what others changed, and joins it with mine", async () => {
+    await store({ font: "serif" });
+    const { page } = await open();
+    await page.getByLabel("Under a name").check();
+    await store({ font: "rounded" });
+    await page.getByRole("button", { name: "Save for fans" }).press("Enter");
+    assert.match((await page.getByRole("alert").textContent()) ?? "", /show › font.*serif.*rounded/);
+    assert.deepEqual((await stored()).services.show, { font: "rounded" });
+    await page.getByRole("button", { name: "Take their changes over into mine" }).press("Enter");
+    await page.getByRole("button", { name: "Save for fans" }).press("Enter");
+    await page.getByText("The page is live.").waitFor({ state: "attached" });
+    assert.deepEqual((await stored()).services.show, { font: "rounded", signIn: "name" });
+  });
+});
