@@ -1,0 +1,297 @@
+/** A field for each type of property. Each binds the signal of its value alone, so that a keystroke draws one field. */
+
+import type { ComponentChildren } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
+import type { Property } from "../../../../authoring/table/content_types.ts";
+import type { Editing } from "./editing.ts";
+import type { Path } from "./merge.ts";
+
+export interface FieldProps {
+  readonly editing: Editing;
+  readonly path: Path;
+  readonly label: string;
+  readonly isMandatory?: boolean | undefined;
+  readonly isFrozen: boolean;
+  readonly help?: string | undefined;
+}
+
+interface ControlProps {
+  readonly id: string;
+  readonly value: unknown;
+  readonly onInput: (value: unknown) => void;
+  readonly isFrozen: boolean;
+  /** Ids of what describes the control. */
+  readonly describedBy: string;
+  readonly isInvalid: boolean;
+}
+
+type Control = (props: ControlProps) => ComponentChildren;
+
+/** A label, a control, and the faults of its value. */
+export function Labelled({
+  editing,
+  path,
+  label,
+  isMandatory,
+  isFrozen,
+  help,
+  control,
+}: FieldProps & { readonly control: Control }) {
+  const id = useId();
+  const { value } = editing.value(path);
+  const key = JSON.stringify(path);
+  const faults = editing.faults.value.filter(fault => JSON.stringify(fault.path) === key);
+  return (
+    <div
+      class="field"
+      onFocusIn={() => editing.focus(path)}
+      onFocusOut={() => editing.focus(null)}
+      data-invalid={faults.length > 0}
+    >
+      <label for={id}>
+        {label}
+        {isMandatory === true && (
+          <span class="needed" title="Publishing needs it">
+            {" "}
+            *
+          </span>
+        )}
+      </label>
+      {control({
+        id,
+        value,
+        isFrozen,
+        onInput: next => editing.set(path, next),
+        describedBy: `${id}-more`,
+        isInvalid: faults.length > 0,
+      })}
+      <p class="hint" id={`${id}-more`}>
+        {faults.length > 0 ? faults.map(({ text }) => text).join(" ") : help}
+      </p>
+    </div>
+  );
+}
+
+/** The field of a property of a content type. */
+export function PropertyField({
+  property,
+  ...props
+}: Omit<FieldProps, "label"> & { readonly property: Property }) {
+  const { label, key, mandatory, description, many, max_length: charactersMax, min, max } = property;
+  const bounds = [
+    charactersMax === undefined ? "" : `At most ${charactersMax} characters.`,
+    min === undefined ? "" : `From ${min}.`,
+    max === undefined ? "" : `Up to ${max}.`,
+  ];
+  const help = [description ?? "", ...bounds].filter(text => text !== "").join(" ");
+  return (
+    <Labelled
+      {...props}
+      label={label ?? key}
+      isMandatory={mandatory}
+      help={help}
+      control={many === true ? lines : controlOf(property)}
+    />
+  );
+}
+
+function controlOf({ type, field, values, min, max, max_length: charactersMax }: Property): Control {
+  switch (type ?? field) {
+    case "text":
+      return text("text", charactersMax);
+    case "url":
+    case "asset":
+      return text("url", charactersMax);
+    case "element_ref":
+    case "metric_ref":
+      return text("text", charactersMax);
+    case "rich_text":
+      return richText;
+    case "integer":
+      return numeric(1, { min, max });
+    case "number":
+      return numeric("any", { min, max });
+    case "boolean":
+      return toggle;
+    case "enum":
+      return choice((values ?? []).map(value => [value, value]));
+    case "colour":
+      return text("color");
+    case "datetime":
+      return instant;
+    default:
+      return json;
+  }
+}
+
+export const text =
+  (type: "text" | "url" | "color", charactersMax?: number): Control =>
+  ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => (
+    <input
+      id={id}
+      type={type}
+      dir="auto"
+      value={String(value ?? "")}
+      maxLength={charactersMax}
+      readOnly={isFrozen}
+      aria-describedby={describedBy}
+      aria-invalid={isInvalid}
+      onInput={({ currentTarget }) => onInput(currentTarget.value === "" ? undefined : currentTarget.value)}
+    />
+  );
+
+export const numeric =
+  (
+    step: 1 | "any",
+    { min, max }: { readonly min?: number | undefined; readonly max?: number | undefined },
+    empty?: number,
+  ): Control =>
+  ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => (
+    <input
+      id={id}
+      type="number"
+      step={step}
+      min={min}
+      max={max}
+      value={value === undefined || value === null ? "" : String(value)}
+      readOnly={isFrozen}
+      aria-describedby={describedBy}
+      aria-invalid={isInvalid}
+      onInput={({ currentTarget }) =>
+        onInput(currentTarget.value === "" ? empty : currentTarget.valueAsNumber)
+      }
+    />
+  );
+
+export const choice =
+  (options: readonly (readonly [value: string, label: string])[]): Control =>
+  ({ id, value, onInput, isFrozen, describedBy }) => (
+    <select
+      id={id}
+      value={String(value ?? "")}
+      disabled={isFrozen}
+      aria-describedby={describedBy}
+      onChange={({ currentTarget }) => onInput(currentTarget.value === "" ? undefined : currentTarget.value)}
+    >
+      {!options.some(([each]) => each === String(value ?? "")) && <option value="">–</option>}
+      {options.map(([each, label]) => (
+        <option key={each} value={each}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
+
+export const toggle: Control = ({ id, value, onInput, isFrozen, describedBy }) => (
+  <input
+    id={id}
+    type="checkbox"
+    role="switch"
+    checked={value === true}
+    disabled={isFrozen}
+    aria-describedby={describedBy}
+    onChange={({ currentTarget }) => onInput(currentTarget.checked)}
+  />
+);
+
+export const area: Control = ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => (
+  <textarea
+    id={id}
+    dir="auto"
+    rows={3}
+    value={String(value ?? "")}
+    readOnly={isFrozen}
+    aria-describedby={describedBy}
+    aria-invalid={isInvalid}
+    onInput={({ currentTarget }) => onInput(currentTarget.value === "" ? undefined : currentTarget.value)}
+  />
+);
+
+const marks = [
+  ["strong", "Bold"],
+  ["em", "Italic"],
+  ["br", "Line break"],
+] as const;
+
+/** The source with three buttons: what it looks like is beside it, in the preview. */
+const richText: Control = props => <RichText {...props} />;
+
+function RichText(props: ControlProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  function insert(tag: string): void {
+    const source = frame.current?.querySelector("textarea");
+    if (source === null || source === undefined) return;
+    const { selectionStart: from, selectionEnd: to, value } = source;
+    const chosen = value.slice(from, to);
+    const inner = tag === "br" ? `${chosen}<br>` : `<${tag}>${chosen}</${tag}>`;
+    source.setRangeText(inner, from, to, "end");
+    source.focus();
+    props.onInput(source.value);
+  }
+  return (
+    <div class="rich" ref={frame}>
+      {!props.isFrozen && (
+        <div class="row" role="toolbar" aria-label="Marks">
+          {marks.map(([tag, label]) => (
+            <button key={tag} type="button" class="plain" onClick={() => insert(tag)}>
+              {label}
+            </button>
+          ))}
+        </div>
+      )}
+      {area(props)}
+    </div>
+  );
+}
+
+/** One value a line. */
+const lines: Control = ({ value, onInput, ...props }) =>
+  area({
+    ...props,
+    value: Array.isArray(value) ? value.join("\n") : value,
+    onInput: next => onInput(next === undefined ? undefined : String(next).split("\n")),
+  });
+
+/** A time of the viewer's zone, which the browser's own control shows. */
+const instant: Control = ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => {
+  const at = Date.parse(String(value ?? ""));
+  const local = Number.isNaN(at)
+    ? ""
+    : new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return (
+    <input
+      id={id}
+      type="datetime-local"
+      value={local}
+      readOnly={isFrozen}
+      aria-describedby={describedBy}
+      aria-invalid={isInvalid}
+      onInput={({ currentTarget }) =>
+        onInput(currentTarget.value === "" ? undefined : new Date(currentTarget.value).toISOString())
+      }
+    />
+  );
+};
+
+/** Any value, for types that are not known here. */
+const json: Control = props => <JsonInput {...props} />;
+
+function JsonInput({ value, onInput, ...props }: ControlProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  function take(next: unknown): void {
+    const source = String(next ?? "");
+    setTyped(source);
+    try {
+      onInput(source === "" ? undefined : JSON.parse(source));
+      setTyped(null);
+    } catch {
+      // It is not whole yet.
+    }
+  }
+  return area({
+    ...props,
+    isInvalid: props.isInvalid || typed !== null,
+    value: typed ?? (value === undefined ? "" : JSON.stringify(value)),
+    onInput: take,
+  });
+}
