@@ -52,7 +52,8 @@ export function useTimeLeft(time: ShowTime, at: number): Signal<number> {
     const tick = (): void => {
       left.value = at - time.now();
       clearTimeout(timer);
-      if (left.value > 0) timer = window.setTimeout(tick, (left.value % 1_000) + 5);
+      // Also at zero, as the server may know better than a device that has slept.
+      timer = window.setTimeout(tick, left.value > 0 ? (left.value % 1_000) + 5 : 1_000);
     };
     tick();
     document.addEventListener("visibilitychange", tick);

@@ -113,6 +113,9 @@ describe("changes of two producers", () => {
     const plain: Attributes = { name: "a", question: null, custom_fields: [field("body", { all: "x" })] };
     const asked = { ...plain, question: { fields: [], options: [] } };
     assert.deepEqual(merge(plain, plain, asked).attributes, asked);
+    const begun = withValue(plain, ["question", "fields", "question", "all"], "Who?");
+    assert.equal(valueAt(begun, ["question", "fields", "question", "all"]), "Who?");
+    assert.deepEqual(merge(plain, begun, plain).attributes, begun);
     assert.deepEqual(merge(plain, { ...plain, name: "b" }, plain).attributes, { ...plain, name: "b" });
   });
 });

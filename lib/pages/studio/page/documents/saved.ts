@@ -44,6 +44,8 @@ export interface Saved<T> extends SavedState<T> {
   readonly load: () => Promise<void>;
   /** Saves a value. Resolves with the live one, or null where it was refused; the state says why. */
   readonly save: (value: T) => Promise<Live<T> | null>;
+  /** Forgets what the server refused, as it was of another value. */
+  readonly clearFaults: () => void;
   /** Joins mine with what others changed, which is the base from now on. */
   readonly join: (mine: T) => Merged | null;
 }
@@ -109,7 +111,10 @@ export function useSaved<T>({ read, write, pointer, signal }: Omit<SavedOptions<
     return merge(live.value, mine, moved.value);
   }
   useEffect(() => void load(), []);
-  return { ...state, load, save, join };
+  const clearFaults = (): void => {
+    if (held.current.faults.length > 0) set({ faults: [] });
+  };
+  return { ...state, load, save, join, clearFaults };
 }
 
 export interface EditedDocument<T> {
@@ -147,8 +152,12 @@ export function useDocument<T>({ guard, ...options }: SavedOptions<T>): EditedDo
     read,
     changes,
     theirs: live === null || moved === null ? null : differences(live.value, moved.value),
-    setText: setTyped,
+    setText(next) {
+      saved.clearFaults();
+      setTyped(next);
+    },
     reset() {
+      saved.clearFaults();
       setTyped(null);
       if (moved !== null) void saved.load();
     },

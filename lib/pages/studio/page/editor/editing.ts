@@ -72,7 +72,7 @@ export class Editing {
   /** Others who edit the element, with the field that they are in. */
   readonly colleagues = signal<readonly string[]>([]);
   readonly #context: ViewContext;
-  readonly #drafts: Drafts;
+  #drafts = new Drafts("");
   readonly #values = new Map<string, Signal<unknown>>();
   #base: Attributes = {};
   #mine: Attributes = {};
@@ -83,16 +83,16 @@ export class Editing {
   #isSending = false;
   #say: (field: string | null) => void = () => {};
 
-  constructor(context: ViewContext, id: string, userId: string) {
+  constructor(context: ViewContext, id: string) {
     this.#context = context;
     this.id = id;
-    this.#drafts = new Drafts(userId);
   }
 
   /** Opens the element, and follows what others do to it until the signal aborts. */
   async open(until: AbortSignal): Promise<void> {
-    const { element, etag } = await this.#read();
+    const [me, { element, etag }] = await Promise.all([this.#context.api.control.readMe({}), this.#read()]);
     if (until.aborted) return;
+    this.#drafts = new Drafts(me.id);
     this.#etag = etag;
     this.#base = editable(element);
     this.#mine = this.#base;
@@ -196,6 +196,12 @@ export class Editing {
     }
     this.#isSending = false;
     if (this.isUnsaved) await this.save();
+  }
+
+  /** Forgets what was typed, as it lives on in another element. */
+  async forget(): Promise<void> {
+    this.#mine = this.#base;
+    await this.#drafts.remove(this.id);
   }
 
   /** Goes on with what the producer chose of each conflict, and sends it. */

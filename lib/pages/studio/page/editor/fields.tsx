@@ -43,7 +43,7 @@ export function Labelled({
   const faults = editing.faults.value.filter(fault => JSON.stringify(fault.path) === key);
   return (
     <div
-      class="field"
+      class="entry"
       onFocusIn={() => editing.focus(path)}
       onFocusOut={() => editing.focus(null)}
       data-invalid={faults.length > 0}
@@ -129,7 +129,7 @@ export const text =
   ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => (
     <input
       id={id}
-      type={type}
+      type={type as "text"}
       dir="auto"
       value={String(value ?? "")}
       maxLength={charactersMax}
@@ -186,7 +186,6 @@ export const toggle: Control = ({ id, value, onInput, isFrozen, describedBy }) =
   <input
     id={id}
     type="checkbox"
-    role="switch"
     checked={value === true}
     disabled={isFrozen}
     aria-describedby={describedBy}

@@ -198,8 +198,8 @@ function attributesOf({ custom_fields: fields, question, ...rest }: Tree): Attri
     ...(question !== undefined && {
       question: isRecord(question)
         ? {
-            fields: fieldsOf(question.fields as Tree),
-            options: (question.options as readonly Tree[]).map(optionOf),
+            fields: fieldsOf((question.fields ?? {}) as Tree),
+            options: ((question.options ?? []) as readonly Tree[]).map(optionOf),
           }
         : question,
     }),

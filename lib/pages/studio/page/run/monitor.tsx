@@ -69,7 +69,7 @@ export function Monitor({ context, desk, id }: MonitorProps) {
 let found: Promise<boolean> | undefined;
 
 /** Whether the platform has the page for fans. */
-function useShow(eventId: string): boolean {
+export function useShow(eventId: string): boolean {
   const [isThere, setThere] = useState(false);
   useEffect(() => {
     found ??= fetch(`show?event=${eventId}&preview=1`, { method: "HEAD" }).then(({ ok }) => ok);

@@ -4,7 +4,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { textOf } from "../api.ts";
 import { drawLine } from "../charts.ts";
+import { Editor } from "../editor/editor.tsx";
 import { useCommands } from "../palette.tsx";
+import { hrefOf } from "../places.ts";
 import { Act, Dialog, Menu, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Desk } from "./desk.ts";
@@ -24,6 +26,10 @@ export function Run({ context }: { readonly context: ViewContext }) {
   const isEmpty = rundown.isLoaded.value && rundown.items.size === 0 && rundown.order().length === 0;
   const { ids } = rundown;
   const hasRows = ids.air.value.length + ids.next.value.length + ids.done.value.length > 0;
+  const { item } = context.place;
+  const closeEditor = (): void => {
+    location.hash = hrefOf({ type: "events", id: rundown.eventId }, "run");
+  };
   const shown = current.value ?? desk.cued.value ?? ids.air.value.at(-1) ?? null;
   return (
     <div class="run">
@@ -36,12 +42,16 @@ export function Run({ context }: { readonly context: ViewContext }) {
       ) : !hasRows ? (
         <Skeleton />
       ) : (
-        <div class="desk">
+        <div class="desk" data-edits={item !== null}>
           <div class="stack">
             <Timeline desk={desk} current={current} />
             <New context={context} desk={desk} />
           </div>
-          <Monitor context={context} desk={desk} id={shown} />
+          {item === null ? (
+            <Monitor context={context} desk={desk} id={shown} />
+          ) : (
+            <Editor key={item} context={context} desk={desk} id={item} onClose={closeEditor} />
+          )}
         </div>
       )}
       <AnswerDialog desk={desk} />

@@ -1,0 +1,590 @@
+/** The form of an element beside the show that it belongs to: made from its content type, saved while somebody types. */
+
+import { useComputed } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ContentType, Property } from "../../../../authoring/table/content_types.ts";
+import { GrandstandError } from "../../../../client/mod.ts";
+import { Preview } from "../../../shared/page/preview_frame.tsx";
+import { textOf } from "../api.ts";
+import { messageOf } from "../problem.ts";
+import type { Desk } from "../run/desk.ts";
+import { useShow } from "../run/monitor.tsx";
+import { Act } from "../ui.tsx";
+import type { ViewContext } from "../view.ts";
+import { Editing, nameOf } from "./editing.ts";
+import { area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
+import type { Path } from "./merge.ts";
+
+interface EditorProps {
+  readonly context: ViewContext;
+  readonly desk: Desk;
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+/** What each part of the form gets. */
+interface PartProps {
+  readonly editing: Editing;
+  readonly type: ContentType;
+  /** Language of the content, or `all`. */
+  readonly locale: string;
+  readonly isFrozen: boolean;
+  /** True if not even what stays open after the publication can be changed. */
+  readonly isReadOnly: boolean;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export function Editor({ context, desk, id, onClose }: EditorProps) {
+  const editing = useMemo(() => new Editing(context, id), [id]);
+  const [type, setType] = useState<ContentType | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const leave = new AbortController();
+    const until = AbortSignal.any([context.signal, leave.signal]);
+    context.guard(() => editing.isUnsaved);
+    async function open(): Promise<void> {
+      await editing.open(until);
+      setType(await readType(context, { projectId: desk.rundown.projectId, editing }));
+    }
+    open().catch(error => until.aborted || setFailure(error));
+    return () => leave.abort();
+  }, [editing]);
+  useEffect(() => {
+    if (type !== null) panel.current?.querySelector<HTMLElement>("form input")?.focus();
+  }, [type]);
+  const close = (): void => {
+    void editing.save();
+    onClose();
+  };
+  const element = editing.element.value;
+  return (
+    <aside
+      class="editor"
+      aria-label="Editor"
+      ref={panel}
+      onKeyDown={event => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <Head editing={editing} desk={desk} type={type} close={close} />
+      {failure !== null && <p role="alert">{messageOf(failure)}</p>}
+      {element === null && <Gone editing={editing} desk={desk} type={type} />}
+      <Offer editing={editing} />
+      <Conflicts editing={editing} />
+      {type !== null && element != null && (
+        <Form context={context} desk={desk} editing={editing} type={type} />
+      )}
+    </aside>
+  );
+}
+
+/** Reads the type of an element; where the app does not have it, a type of the fields that the element has. */
+async function readType(
+  { api, signal }: ViewContext,
+  { projectId, editing }: { readonly projectId: string; readonly editing: Editing },
+): Promise<ContentType> {
+  const contentType = textOf(editing.element.value ?? { attributes: {} }, "content_type");
+  try {
+    const read = await api.control.readProjectContentType({ projectId, contentType }, { signal });
+    return read.attributes.definition as unknown as ContentType;
+  } catch (error) {
+    if (!(error instanceof GrandstandError) || error.status !== 404) throw error;
+    const { question, custom_fields: fields } = editing.mine as {
+      readonly question?: {
+        readonly fields?: Fields;
+        readonly options?: readonly { fields: Fields }[];
+      } | null;
+      readonly custom_fields?: Fields;
+    };
+    return {
+      name: contentType,
+      content_type: contentType,
+      question: propertiesOf(question?.fields),
+      option: propertiesOf(question?.options?.[0]?.fields),
+      custom_fields: [{ properties: propertiesOf(fields) }],
+    };
+  }
+}
+
+type Fields = readonly { readonly key: string; readonly values: Readonly<Record<string, unknown>> }[];
+
+function propertiesOf(fields: Fields = []): Property[] {
+  return fields.map(({ key, values }) => ({
+    key,
+    field: Object.values(values).every(value => typeof value === "string") ? "text" : "any",
+  }));
+}
+
+function Head({
+  editing,
+  desk,
+  type,
+  close,
+}: Pick<EditorProps, "desk"> & {
+  readonly editing: Editing;
+  readonly type: ContentType | null;
+  readonly close: () => void;
+}) {
+  const { colleagues, note, isStored } = editing;
+  const { refusal } = desk;
+  return (
+    <header class="stack">
+      <div class="row spread">
+        <h2>{type?.name ?? "Element"}</h2>
+        <SavedLine editing={editing} />
+      </div>
+      {colleagues.value.length > 0 && <p class="quiet">Also here: {colleagues.value.join(", ")}</p>}
+      <p class="quiet" role="status">
+        {note.value}
+      </p>
+      {!isStored.value && (
+        <p class="warned">Your browser stores nothing: do not close the tab before it is saved.</p>
+      )}
+      <div class="row">
+        <Act refusal={refusal} onPress={() => void desk.cloneAsDraft(editing.id)}>
+          Clone as draft
+        </Act>
+        <Act refusal={refusal} onPress={() => void desk.remove(editing.id)}>
+          Delete…
+        </Act>
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </div>
+      <Faults editing={editing} />
+    </header>
+  );
+}
+
+function SavedLine({ editing }: { readonly editing: Editing }) {
+  const { value } = editing.saved;
+  const words = {
+    saved: () => (value.kind === "saved" && value.at !== null ? `Saved ${clock.format(value.at)}` : ""),
+    typing: () => "Typing…",
+    saving: () => "Saving…",
+    refused: () => "Not saved",
+  }[value.kind]();
+  return (
+    <span class="quiet" data-saved={value.kind}>
+      {words}
+    </span>
+  );
+}
+
+/** What the server refused; the fields below say the same beside each value. */
+function Faults({ editing }: { readonly editing: Editing }) {
+  const { value } = editing.saved;
+  if (value.kind !== "refused") return null;
+  return (
+    <div class="problem stack" role="alert">
+      <p>{value.text}</p>
+      <ul>
+        {editing.faults.value.map(({ path, text: fault }) => (
+          <li key={`${path} ${fault}`}>
+            {path !== null && <strong>{nameOf(path)}: </strong>}
+            {fault}
+          </li>
+        ))}
+      </ul>
+      <button type="button" onClick={() => void editing.save()}>
+        Save again
+      </button>
+    </div>
+  );
+}
+
+function Gone({
+  editing,
+  desk,
+  type,
+}: Pick<EditorProps, "desk"> & { readonly editing: Editing; readonly type: ContentType | null }) {
+  return (
+    <div class="problem stack" role="alert">
+      <p>Somebody has deleted this element.</p>
+      {type !== null && (
+        <Act
+          refusal={desk.refusal}
+          onPress={() => void desk.create(type.content_type, editing.mine).then(() => editing.forget())}
+        >
+          Restore with my text
+        </Act>
+      )}
+    </div>
+  );
+}
+
+function Offer({ editing }: { readonly editing: Editing }) {
+  const { value } = editing.offered;
+  if (value === null) return null;
+  return (
+    <div class="note stack" role="alert">
+      <p>This browser kept text of yours from {day.format(value.at)} that was not saved.</p>
+      <div class="row">
+        <button type="button" class="main" onClick={() => void editing.takeOffer(true)}>
+          Take it
+        </button>
+        <button type="button" onClick={() => void editing.takeOffer(false)}>
+          Forget it
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** What both changed: nothing is sent before the producer has chosen. */
+function Conflicts({ editing }: { readonly editing: Editing }) {
+  const { value: conflicts } = editing.conflicts;
+  const [theirs, setTheirs] = useState<readonly number[]>([]);
+  if (conflicts.length === 0) return null;
+  const take = (index: number, isTheirs: boolean): void =>
+    setTheirs(isTheirs ? [...theirs, index] : theirs.filter(each => each !== index));
+  return (
+    <section class="conflicts note stack" role="alert">
+      <h3>Somebody changed this while you typed</h3>
+      {conflicts.map(({ path, ...sides }, index) => (
+        <fieldset key={JSON.stringify(path)}>
+          <legend>{nameOf(path)}</legend>
+          {(["mine", "theirs"] as const).map(side => (
+            <label key={side} class="check">
+              <input
+                type="radio"
+                name={`conflict-${index}`}
+                checked={theirs.includes(index) === (side === "theirs")}
+                onChange={() => take(index, side === "theirs")}
+              />
+              <span>
+                {side === "mine" ? "Yours" : "Theirs"}: <q dir="auto">{shown(sides[side])}</q>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      ))}
+      <button
+        type="button"
+        class="main"
+        onClick={() => {
+          setTheirs([]);
+          void editing.choose(conflicts.map((_, index) => (theirs.includes(index) ? "theirs" : "mine")));
+        }}
+      >
+        Keep as chosen
+      </button>
+    </section>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "nothing";
+  if (!Array.isArray(value)) return typeof value === "object" ? JSON.stringify(value) : String(value);
+  const options = value as readonly {
+    readonly fields?: readonly { readonly values: Record<string, unknown> }[];
+  }[];
+  return options
+    .map(each => each.fields?.map(({ values }) => Object.values(values).join(" / ")).join(" "))
+    .join(", ");
+}
+
+function Form({
+  context,
+  desk,
+  editing,
+  type,
+}: Pick<EditorProps, "context" | "desk"> & { readonly editing: Editing; readonly type: ContentType }) {
+  const [locale, setLocale] = useState("all");
+  const project = context.chain.find(each => each.type === "projects");
+  const locales = (project?.attributes.locales ?? []) as readonly string[];
+  const isReadOnly = desk.refusal !== null;
+  const { isFrozen: isPublished } = editing;
+  const props = { editing, type, locale, isFrozen: isPublished || isReadOnly, isReadOnly };
+  return (
+    <form class="stack" onSubmit={event => event.preventDefault()}>
+      {isReadOnly && <p class="note">You can read. {desk.refusal}</p>}
+      {!isReadOnly && isPublished && (
+        <p class="note">Published: what fans have seen stays. Results and answer can still change.</p>
+      )}
+      <Labelled {...props} path={["name"]} label="Name for your team" control={text("text", 200)} />
+      {locales.length > 0 && (
+        <Languages locales={locales} locale={locale} choose={setLocale} editing={editing} type={type} />
+      )}
+      <Content {...props} />
+      <Options {...props} />
+      <Details {...props} />
+      <Labelled
+        {...props}
+        isFrozen={isReadOnly}
+        path={["annotations", "notes"]}
+        label="Notes for the team"
+        control={area}
+      />
+      <DraftPreview desk={desk} editing={editing} locale={locale} />
+    </form>
+  );
+}
+
+interface LanguagesProps {
+  readonly locales: readonly string[];
+  readonly locale: string;
+  readonly choose: (locale: string) => void;
+  readonly editing: Editing;
+  readonly type: ContentType;
+}
+
+/** Which language the fields below show, and what is missing in it. */
+function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
+  return (
+    <fieldset class="switch" aria-label="Language">
+      {["all", ...locales].map(each => {
+        const missing = each === "all" ? 0 : missingIn(editing, type, each);
+        return (
+          <button key={each} type="button" aria-pressed={each === locale} onClick={() => choose(each)}>
+            {each === "all" ? "All" : each}
+            {missing > 0 && <span class="warned"> {missing} missing</span>}
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+/** Counts the texts that have neither a version in a language nor one for all. */
+function missingIn(editing: Editing, type: ContentType, locale: string): number {
+  return questionPaths(type, "").filter(path => {
+    const [own, common] = [locale, "all"].map(each => editing.value([...path.slice(0, -1), each]).value);
+    return own === undefined && common === undefined;
+  }).length;
+}
+
+function questionPaths({ question }: ContentType, locale: string): readonly Path[] {
+  return (question ?? []).map(({ key }) => ["question", "fields", key, locale]);
+}
+
+/** Fields of the question and of the type, in their groups. */
+function Content({ type, locale, ...props }: PartProps) {
+  const field = (property: Property, start: Path) => (
+    <PropertyField
+      key={`${property.key} ${locale}`}
+      {...props}
+      property={property}
+      path={[...start, property.key, locale]}
+    />
+  );
+  const { any_of: anyOf } = type;
+  return (
+    <>
+      {(type.question ?? []).map(property => field(property, ["question", "fields"]))}
+      {(type.custom_fields ?? []).map((group, index) => (
+        <fieldset key={group.name ?? index} class="group">
+          <legend>{group.name ?? "Fields"}</legend>
+          {anyOf !== undefined && (
+            <p class="quiet">Fill one of: {anyOf.map(each => each.join(" and ")).join("; ")}.</p>
+          )}
+          {(group.properties ?? [])
+            .filter(({ key }) => key !== "correctAnswer")
+            .map(property => field(property, ["custom_fields"]))}
+        </fieldset>
+      ))}
+    </>
+  );
+}
+
+interface Option {
+  readonly fields: readonly { readonly key: string; readonly values: object }[];
+}
+
+/** The options of a question: in order, with the right one. */
+function Options({ type, locale, ...props }: PartProps) {
+  const { editing, isFrozen, isReadOnly } = props;
+  const options = editing.value(["question", "options"]);
+  const count = useComputed(() => ((options.value ?? []) as readonly Option[]).length);
+  const right = editing.value(["correct_option"]);
+  if ((type.option ?? []).length === 0) return null;
+  const hasAnswer = ["quiz", "prediction", "trivia"].includes(type.derived_from ?? type.content_type);
+  const list = (): readonly Option[] => (options.peek() ?? []) as readonly Option[];
+  const most = type.options_number?.max ?? 100;
+  function reorder(order: readonly number[]): void {
+    const before = Number(right.peek() ?? 0);
+    const answer = before === 0 ? before : order.indexOf(before - 1) + 1;
+    editing.set(
+      ["question", "options"],
+      order.map(index => list()[index] ?? { fields: [{ key: "text", values: {} }] }),
+    );
+    if (hasAnswer && answer !== before) editing.set(["correct_option"], answer);
+  }
+  const indexes = Array.from({ length: count.value }, (_, index) => index);
+  const swapped = (index: number, by: number): readonly number[] =>
+    indexes.map(each => (each === index ? index + by : each === index + by ? index : each));
+  return (
+    <fieldset class="group">
+      <legend>Options</legend>
+      {indexes.map(index => (
+        <div key={index} class="option">
+          {hasAnswer && (
+            <input
+              type="radio"
+              name={`right-${editing.id}`}
+              aria-label={`Option ${index + 1} is right`}
+              title="The right answer"
+              checked={Number(right.value ?? 0) === index + 1}
+              disabled={isReadOnly}
+              onChange={() => editing.set(["correct_option"], index + 1)}
+            />
+          )}
+          <div class="grow">
+            {(type.option ?? []).map(property => (
+              <PropertyField
+                key={`${property.key} ${locale}`}
+                {...props}
+                property={{ ...property, label: `${index + 1}. ${property.label ?? property.key}` }}
+                path={["question", "options", index, property.key, locale]}
+              />
+            ))}
+          </div>
+          {!isFrozen && (
+            <div class="row">
+              <button
+                type="button"
+                class="plain"
+                aria-label={`Move option ${index + 1} up`}
+                disabled={index === 0}
+                onClick={() => reorder(swapped(index, -1))}
+              >
+                ↑
+              </button>
+              <button
+                type="button"
+                class="plain"
+                aria-label={`Move option ${index + 1} down`}
+                disabled={index === count.value - 1}
+                onClick={() => reorder(swapped(index, 1))}
+              >
+                ↓
+              </button>
+              <button
+                type="button"
+                class="plain"
+                aria-label={`Remove option ${index + 1}`}
+                onClick={() => reorder(indexes.filter(each => each !== index))}
+              >
+                ×
+              </button>
+            </div>
+          )}
+        </div>
+      ))}
+      {!isFrozen && count.value < most && (
+        <button type="button" onClick={() => reorder([...indexes, count.value])}>
+          + Option
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+const resultModes = [
+  ["vote", "after the own vote"],
+  ["close", "once it is closed"],
+  ["event_end", "after the show"],
+  ["manual", "when I say"],
+  ["never", "never"],
+] as const;
+const answerModes = [
+  ["manual", "when I say"],
+  ["auto", "by itself, some seconds after the end"],
+] as const;
+
+/** When it is open, how often fans may vote, and when results are shown. */
+function Details({ type, ...props }: PartProps) {
+  const { editing, isReadOnly } = props;
+  const isVote = (type.option ?? []).length > 0 || ["rating", "cheer", "ask"].includes(type.content_type);
+  const number = (name: string, label: string, help?: string) => (
+    <Labelled {...props} path={[name]} label={label} help={help} control={numeric(1, { min: 0 }, 0)} />
+  );
+  const open = { ...props, isFrozen: isReadOnly };
+  return (
+    <details class="group">
+      <summary>Time, votes and results</summary>
+      <div class="pairs">
+        {number("duration", "Open for, in seconds", "0: until you stop it")}
+        <Labelled
+          {...props}
+          path={["start_mode"]}
+          label="Published"
+          control={choice([
+            ["manual", "when I take it"],
+            ["timecode", "at a time of the show"],
+          ])}
+        />
+        {editing.value(["start_mode"]).value === "timecode" &&
+          number("start_offset", "Seconds after the begin")}
+        {isVote && (
+          <>
+            {number("max_votes_per_user", "Votes of a fan", "0: as many as they like")}
+            {number("max_votes_per_option", "Votes of a fan for one option", "0: as many as they like")}
+            {number("min_options_per_vote", "Fewest options of a vote")}
+            {number("max_options_per_vote", "Most options of a vote")}
+            <Labelled
+              {...props}
+              path={["require_verified_user"]}
+              label="Verified fans only"
+              control={toggle}
+            />
+            <Labelled
+              {...open}
+              path={["reveal_results_mode"]}
+              label="Results are shown"
+              control={choice(resultModes)}
+            />
+            <Labelled
+              {...open}
+              path={["reveal_answer_mode"]}
+              label="The answer is shown"
+              control={choice(answerModes)}
+            />
+            {editing.value(["reveal_answer_mode"]).value === "auto" && (
+              <Labelled
+                {...open}
+                path={["reveal_answer_in"]}
+                label="Seconds between end and answer"
+                control={numeric(1, { min: 0 }, 0)}
+              />
+            )}
+            <Labelled
+              {...open}
+              path={["reveal_answer_on_vote"]}
+              label="A fan sees the answer with the vote"
+              control={toggle}
+            />
+          </>
+        )}
+      </div>
+    </details>
+  );
+}
+
+/** The fans' page with what is typed, a moment after the last keystroke. */
+function DraftPreview({
+  desk,
+  editing,
+  locale,
+}: Pick<EditorProps, "desk"> & { readonly editing: Editing; readonly locale: string }) {
+  const [draft, setDraft] = useState(editing.mine);
+  const { kind } = editing.saved.value;
+  useEffect(() => {
+    const timer = setInterval(() => setDraft(editing.mine), 400);
+    return () => clearInterval(timer);
+  }, [kind]);
+  const element = editing.element.value;
+  const hasShow = useShow(desk.rundown.eventId);
+  if (element == null || !hasShow) return null;
+  return (
+    <Preview
+      event={desk.rundown.eventId}
+      element={element}
+      draft={draft}
+      locale={locale === "all" ? undefined : locale}
+    />
+  );
+}

@@ -1,0 +1,198 @@
+/** Producers edit elements in the studio: made from their type, saved while they type, merged with what others did. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+import { openShowWorld, question, type ShowWorld } from "./_show.ts";
+import { assertAccessible, assertFits } from "./_studio.ts";
+
+type Attributes = Readonly<Record<string, unknown>>;
+interface Fields {
+  readonly fields: readonly { readonly values: { readonly all: unknown } }[];
+}
+interface Stored {
+  readonly name: string;
+  readonly correct_option: number;
+  readonly question: Fields & { readonly options: readonly Fields[] };
+}
+
+describe("editing an element in a browser", { skip: browserAvailable() }, () => {
+  let world: ShowWorld;
+  before(async () => {
+    world = await openShowWorld();
+    const space = { data: { type: "spaces", id: ids.space } };
+    const spec = `${world.url.replace(/:\d+$/, ":8787")}/apps/catalogue/1.0.0/spec.json`;
+    const app = await world.author("POST", "/apps", {
+      type: "apps",
+      attributes: { spec_url: spec },
+      relationships: { space },
+    });
+    assert.equal(app.status, 201, app.text);
+    const used = { type: "apps", id: app.json.data.id };
+    await world.author("PATCH", `/projects/${ids.project}/relationships/app`, used);
+  });
+  after(() => world.dispose());
+
+  async function draft(type: string, attributes: Attributes): Promise<string> {
+    const created = await world.author("POST", "/elements", {
+      type: "elements",
+      attributes: { content_type: type, ...attributes },
+      relationships: { event: { data: { type: "events", id: world.event } } },
+    });
+    assert.equal(created.status, 201, created.text);
+    return created.json.data.id;
+  }
+  const stored = async (id: string): Promise<Stored> =>
+    (await world.author("GET", `/elements/${id}`)).json.data.attributes;
+  const edit = (id: string) => world.open(`#/events/${world.event}/run/${id}`);
+  const editor = (page: Page) => page.getByRole("complementary", { name: "Editor" });
+  const optionTexts = ({ question: asked }: Stored): readonly unknown[] =>
+    asked.options.map(option => option.fields[0]?.values.all);
+  const saved = (page: Page) =>
+    editor(page)
+      .getByText(/^Saved /)
+      .waitFor();
+
+  it("saves a pause after the last keystroke, and loses none of five hundred", async () => {
+    const id = await draft("quiz", { name: "year", ...question("When?", "1999", "2004") });
+    const { page, faults } = await edit(id);
+    const words = "In which year did the club win its first title? ".repeat(10).slice(0, 490).trim();
+    const field = editor(page).getByLabel("Question");
+    await field.fill("");
+    await field.pressSequentially(words);
+    assert.equal((await stored(id)).question.fields[0]?.values.all, "When?", "not yet");
+    await page.clock.runFor(1_600);
+    await saved(page);
+    assert.equal((await stored(id)).question.fields[0]?.values.all, words);
+    await editor(page).getByLabel("Option 2 is right").check();
+    await editor(page).getByRole("button", { name: "Move option 2 up" }).click();
+    await editor(page).getByRole("button", { name: "+ Option" }).click();
+    await editor(page).getByLabel("3. Text").fill("2010");
+    await editor(page).getByLabel("Name for your team").fill("The year");
+    await page.clock.runFor(1_600);
+    await until("all of it is stored", async () => {
+      const element = await stored(id);
+      return element.name === "The year" && optionTexts(element).join() === "2004,1999,2010";
+    });
+    assert.equal((await stored(id)).correct_option, 1, "the right option moved");
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await assertFits(page);
+    assert.deepEqual(faults, []);
+  });
+
+  it("has a form for each type of the catalogue, by the keyboard alone", async () => {
+    const { page, faults } = await world.open(`#/events/${world.event}/run`);
+    for (const [name, label, value] of [
+      ["Message", "Title", "Good evening"],
+      ["Poll", "Question", "Who will win?"],
+      ["Rating", "Question", "How was it?"],
+      ["Countdown", "Title", "Soon"],
+      ["Call to action", "Label", "Tickets"],
+      ["Ask", "Prompt", "What?"],
+      ["Cheer", "Prompt", "Loud"],
+      ["Leaderboard", "Leaderboard id", "weekly"],
+      ["Reward", "Coupon id", "scarf"],
+      ["Group", "Title", "Half-time"],
+      ["Media", "Caption", "The goal"],
+      ["Prediction", "Explanation", "So it was"],
+    ] as const) {
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "New element" }).focus();
+      await page.keyboard.press("Enter");
+      const item = page.locator(".menu").getByRole("button", { name, exact: true });
+      await item.focus();
+      await page.keyboard.press("Enter");
+      await editor(page).getByRole("heading", { name, exact: true }).waitFor();
+      const field = editor(page).getByLabel(label).first();
+      await field.focus();
+      await page.keyboard.press("Control+A");
+      await page.keyboard.type(value);
+      await page.keyboard.press("Tab");
+      await saved(page);
+      const id = /run\/([\w-]+)$/.exec(page.url())?.[1] ?? "";
+      assert.ok(JSON.stringify(await stored(id)).includes(`"${value}"`), name);
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  it("merges what two producers did, and asks where both changed the same", async () => {
+    const id = await draft("quiz", { name: "title", duration: 30, ...question("When?", "1999", "2004") });
+    const [one, other] = [(await edit(id)).page, (await edit(id)).page];
+    await editor(other).getByLabel("Question").waitFor();
+    await editor(one).getByLabel("Question").fill("In which year?");
+    await one.clock.runFor(1_600);
+    await saved(one);
+    await editor(other).getByLabel("1. Text").fill("1998");
+    await other.clock.runFor(1_600);
+    await until("both are stored", async () => {
+      const element = await stored(id);
+      return (
+        element.question.fields[0]?.values.all === "In which year?" && optionTexts(element)[0] === "1998"
+      );
+    });
+    await editor(other).getByText("Somebody changed question").waitFor();
+    assert.equal(await editor(other).getByLabel("Question").inputValue(), "In which year?");
+
+    await editor(one).getByLabel("Name for your team").fill("Ann's");
+    await editor(other).getByLabel("Name for your team").fill("Ben's");
+    await one.clock.runFor(1_600);
+    await until("one is first", async () => (await stored(id)).name === "Ann's");
+    await other.clock.runFor(1_600);
+    const panel = editor(other).getByText("Somebody changed this while you typed");
+    await panel.waitFor();
+    await other.clock.runFor(5_000);
+    assert.equal((await stored(id)).name, "Ann's", "nothing is sent before the choice");
+    await editor(other)
+      .getByLabel(/^Yours: Ben's/)
+      .check();
+    await editor(other).getByRole("button", { name: "Keep as chosen" }).click();
+    await until("the choice is stored", async () => (await stored(id)).name === "Ben's");
+    await panel.waitFor({ state: "detached" });
+  });
+
+  it("offers what was typed after the tab died, and keeps it beside an element that was deleted", async () => {
+    const id = await draft("message", { name: "news" });
+    const { page } = await edit(id);
+    await editor(page).getByLabel("Title").fill("Breaking");
+    await page.route("**/api/v2/elements/**", route => route.abort());
+    await page.clock.runFor(2_000);
+    await editor(page).getByText("Not saved").waitFor();
+    await page.unroute("**/api/v2/elements/**");
+    page.on("dialog", dialog => dialog.accept());
+    await page.reload();
+    await editor(page)
+      .getByText(/kept text of yours/)
+      .waitFor();
+    await editor(page).getByRole("button", { name: "Take it" }).click();
+    await until("it is stored", async () => JSON.stringify(await stored(id)).includes("Breaking"));
+    await editor(page).getByLabel("Title").fill("Breaking news");
+    assert.equal((await world.author("DELETE", `/elements/${id}`)).status, 204);
+    await page.clock.runFor(2_000);
+    await editor(page).getByText("Somebody has deleted this element.").waitFor();
+    await editor(page).getByRole("button", { name: "Restore with my text" }).click();
+    await until("another element is open", async () => !page.url().endsWith(id));
+    await editor(page).getByLabel("Title").waitFor();
+    assert.equal(await editor(page).getByLabel("Title").inputValue(), "Breaking news");
+  });
+
+  it("leaves of a published element what fans have not seen, and says what the server refuses", async () => {
+    const id = await world.publish("quiz", { name: "out", ...question("When?", "1999", "2004") });
+    const { page, faults } = await edit(id);
+    assert.equal(await editor(page).getByLabel("Question").getAttribute("readonly"), "");
+    await editor(page).getByLabel("Option 2 is right").check();
+    await page.clock.runFor(1_600);
+    await until("the answer is stored", async () => (await stored(id)).correct_option === 2);
+    const wrong = await draft("cta", { name: "link" });
+    await page.goto(`${world.url}/studio#/events/${world.event}/run/${wrong}`);
+    await editor(page).getByRole("heading", { name: "Call to action" }).waitFor();
+    await editor(page).getByLabel("Url").fill("javascript:alert(1)");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("Not saved").waitFor();
+    await editor(page).locator('[data-invalid="true"]').first().waitFor();
+    assert.deepEqual(faults, []);
+  });
+});
