@@ -95,6 +95,9 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
       each.value.slice(each.selectionStart, each.selectionEnd),
     );
     assert.equal(selected, '{"no language": 1}');
+    await area.fill(JSON.stringify([setting("skin", "light")]));
+    await push.click();
+    await page.getByText("No difference.").waitFor();
   });
 
   it("of an event are joined by key, so that one that is left out is a fault", async () => {

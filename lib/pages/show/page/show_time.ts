@@ -44,21 +44,21 @@ export function useSeconds(counts: boolean): void {
   }, [counts]);
 }
 
-/** Returns the ms that are left until an instant. One timer writes them, and a device that slept is right at once. */
+/** Time between two looks at the clock, in ms: a device that wakes up is right as soon. */
+const tickMs = 250;
+
+/** Returns the ms that are left until an instant. One timer writes them. */
 export function useTimeLeft(time: ShowTime, at: number): Signal<number> {
   const left = useSignal(at - time.now());
   useEffect(() => {
-    let timer = 0;
     const tick = (): void => {
       left.value = at - time.now();
-      clearTimeout(timer);
-      // Also at zero, as the server may know better than a device that has slept.
-      timer = window.setTimeout(tick, left.value > 0 ? (left.value % 1_000) + 5 : 1_000);
     };
     tick();
+    const timer = setInterval(tick, tickMs);
     document.addEventListener("visibilitychange", tick);
     return () => {
-      clearTimeout(timer);
+      clearInterval(timer);
       document.removeEventListener("visibilitychange", tick);
     };
   }, [at]);
