@@ -443,34 +443,12 @@ function Options({ type, locale, ...props }: PartProps) {
             ))}
           </div>
           {!isFrozen && (
-            <div class="row">
-              <button
-                type="button"
-                class="plain"
-                aria-label={`Move option ${index + 1} up`}
-                disabled={index === 0}
-                onClick={() => reorder(swapped(index, -1))}
-              >
-                ↑
-              </button>
-              <button
-                type="button"
-                class="plain"
-                aria-label={`Move option ${index + 1} down`}
-                disabled={index === count.value - 1}
-                onClick={() => reorder(swapped(index, 1))}
-              >
-                ↓
-              </button>
-              <button
-                type="button"
-                class="plain"
-                aria-label={`Remove option ${index + 1}`}
-                onClick={() => reorder(indexes.filter(each => each !== index))}
-              >
-                ×
-              </button>
-            </div>
+            <OptionButtons
+              index={index}
+              count={count.value}
+              move={by => reorder(swapped(index, by))}
+              remove={() => reorder(indexes.filter(each => each !== index))}
+            />
           )}
         </div>
       ))}
@@ -480,6 +458,33 @@ function Options({ type, locale, ...props }: PartProps) {
         </button>
       )}
     </fieldset>
+  );
+}
+
+interface OptionButtonsProps {
+  readonly index: number;
+  readonly count: number;
+  readonly move: (by: -1 | 1) => void;
+  readonly remove: () => void;
+}
+
+function OptionButtons({ index, count, move, remove }: OptionButtonsProps) {
+  const button = (
+    label: string,
+    mark: string,
+    { isOff = false, press }: { isOff?: boolean; press: () => void },
+  ) => (
+    <button type="button" class="plain" aria-label={label} disabled={isOff} onClick={press}>
+      {mark}
+    </button>
+  );
+  const name = `option ${index + 1}`;
+  return (
+    <div class="row">
+      {button(`Move ${name} up`, "↑", { isOff: index === 0, press: () => move(-1) })}
+      {button(`Move ${name} down`, "↓", { isOff: index === count - 1, press: () => move(1) })}
+      {button(`Remove ${name}`, "×", { press: remove })}
+    </div>
   );
 }
 

@@ -243,7 +243,7 @@ function RichText(props: ControlProps) {
   );
 }
 
-/** One value a line. */
+/** A list as a text with a line for each value. */
 const lines: Control = ({ value, onInput, ...props }) =>
   area({
     ...props,
