@@ -241,4 +241,31 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       return (await row(other, "Two").getByText("has cued it").count()) === 1;
     });
   });
+
+  it("shares the addresses of a show, with a code that cameras read", async () => {
+    const show = await openShow(world, ["One"]);
+    const { page, faults } = await world.open(`#/events/${show.event}`);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share the show" });
+    const address = `${world.url}/show?event=${show.event}`;
+    assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
+    assert.equal(
+      await dialog.getByLabel("Big screen", { exact: true }).inputValue(),
+      `${address}&view=screen`,
+    );
+    await dialog
+      .getByRole("img", { name: `QR code of ${address}` })
+      .locator("path[d^=M]")
+      .waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await dialog.getByRole("button", { name: "Copy: In a page of yours" }).click();
+    await dialog.getByText("Copied", { exact: true }).waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^<iframe src="http/);
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await assertFits(page);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual(faults, []);
+  });
 });

@@ -7,6 +7,7 @@ import { drawLine } from "../charts.ts";
 import { Editor } from "../editor/editor.tsx";
 import { useCommands } from "../palette.tsx";
 import { hrefOf } from "../places.ts";
+import { Share } from "../share.tsx";
 import { Act, Dialog, Menu, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Desk } from "./desk.ts";
@@ -33,7 +34,7 @@ export function Run({ context }: { readonly context: ViewContext }) {
   const shown = current.value ?? desk.cued.value ?? ids.air.value.at(-1) ?? null;
   return (
     <div class="run">
-      <Bar desk={desk} />
+      <Bar context={context} desk={desk} />
       <Lost desk={desk} />
       {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
       <Fault desk={desk} id="" />
@@ -60,8 +61,9 @@ export function Run({ context }: { readonly context: ViewContext }) {
 }
 
 /** Whether the show is live, its clock, and what fans do. */
-function Bar({ desk }: { readonly desk: Desk }) {
+function Bar({ context, desk }: PartProps) {
   const [asks, setAsks] = useState(false);
+  const [shares, setShares] = useState(false);
   const { rundown, refusal } = desk;
   const event = rundown.event.value;
   const { start_at: begin, actions = [] } = event.attributes;
@@ -74,6 +76,7 @@ function Bar({ desk }: { readonly desk: Desk }) {
       : []),
     ...(can.includes("stop") ? [{ label: "Stop the show", refusal, run: () => void desk.stopEvent() }] : []),
     { label: "Extra time and on demand", refusal, run: () => setAsks(true) },
+    { label: "Share the show", refusal: null, run: () => setShares(true) },
   ]);
   return (
     <section class="bar-of-run" aria-label="The show">
@@ -95,8 +98,10 @@ function Bar({ desk }: { readonly desk: Desk }) {
             Stop the show…
           </Act>
         )}
+        <Act onPress={() => setShares(true)}>Share</Act>
       </div>
       <Figures desk={desk} />
+      {shares && <Share context={context} eventId={rundown.eventId} onClose={() => setShares(false)} />}
       {asks && <Times desk={desk} close={() => setAsks(false)} />}
     </section>
   );
