@@ -1,0 +1,94 @@
+/** The show on a big screen, and over the picture of a broadcast. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { browserAvailable } from "../support/browser.ts";
+import { field, openShowWorld, pastCachesMs, question, type ShowWorld } from "./_show.ts";
+import { assertAccessible } from "./_studio.ts";
+
+const viewport = { width: 1_920, height: 1_080 };
+
+describe("the show on screens", { skip: browserAvailable() }, () => {
+  let world: ShowWorld;
+  before(async () => {
+    world = await openShowWorld({ settings: { show: { address: "https://club.example/live" } } });
+  });
+  after(() => world.dispose());
+
+  const visit = (query: string) => world.visit(`?event=${world.event}&${query}`, { viewport });
+  async function settle(page: Page): Promise<void> {
+    await world.platform.idle();
+    world.clock.advance(pastCachesMs);
+    await page.clock.runFor(6_000);
+  }
+
+  it("leads to the page by a code and in words, counts fans, and follows what is on", async () => {
+    const { page, faults } = await visit("view=screen&count=overall");
+    await page
+      .getByRole("img", { name: /^QR code of .*\/show\?event=/ })
+      .locator("path[d^=M]")
+      .waitFor();
+    await page.getByText("club.example/live").waitFor();
+    const poll = await world.publish("poll", question("Who wins?", "Home", "Away"));
+    const fans = await Promise.all(["Ann", "Ben", "Cem"].map(name => world.fan(name)));
+    for (const [index, fan] of fans.entries())
+      await fan.act("vote", { elementId: poll, option: index === 0 ? "2" : "1" });
+    await settle(page);
+    await page.getByRole("heading", { name: "Who wins?" }).waitFor();
+    await page.getByText("67%").waitFor();
+    await page.getByText("Fans: 3").waitFor();
+    const sizes = await page.evaluate(() =>
+      [...document.querySelectorAll(".label, h2, .part")].map(each =>
+        Number.parseFloat(getComputedStyle(each).fontSize),
+      ),
+    );
+    assert.ok(
+      sizes.every(size => size >= 0.04 * 1_080),
+      String(sizes),
+    );
+    assert.equal(await page.getByRole("button").count(), 0, "nobody touches a screen");
+    await assertAccessible(page);
+    await world.change(poll, { action: "stop" });
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows nothing of a quiz before it has closed, and its answer after the reveal", async () => {
+    const quiz = await world.publish("quiz", { ...question("When?", "1999", "2004"), correct_option: 2 });
+    const fan = await world.fan("Dora");
+    await fan.act("vote", { elementId: quiz, option: "1" });
+    const { page } = await visit(`view=screen&element=${quiz}`);
+    await page.getByRole("heading", { name: "When?" }).waitFor();
+    await settle(page);
+    assert.equal(await page.getByText("%").count(), 0);
+    assert.equal(await page.locator('[data-right="true"]').count(), 0);
+    await world.change(quiz, { action: "stop" });
+    await settle(page);
+    await page.getByText("100%").waitFor();
+    await world.change(quiz, { action: "reveal_answer" });
+    await settle(page);
+    await page.locator('[data-right="true"]').filter({ hasText: "2004" }).waitFor();
+    await world.change(quiz, { action: "revoke" });
+  });
+
+  it("is clear over a picture, keeps its margins, and draws nothing while nothing is on", async () => {
+    const { page, faults } = await visit("view=overlay&element=0c000000-0000-4000-8000-00000000ffff");
+    await settle(page);
+    assert.equal(await page.locator("main").count(), 0);
+    const ground = await page.evaluate(() =>
+      [document.documentElement, document.body].map(each => getComputedStyle(each).backgroundColor),
+    );
+    assert.deepEqual(ground, ["rgba(0, 0, 0, 0)", "rgba(0, 0, 0, 0)"]);
+    assert.equal(await page.locator('meta[name="color-scheme"]').count(), 0, "it would make a frame opaque");
+    const cheer = await world.publish("cheer", { question: { fields: [field("question", "Louder!")] } });
+    await page.goto(`${world.url}/show?event=${world.event}&view=overlay&element=${cheer}`);
+    await page.getByRole("heading", { name: "Louder!" }).waitFor();
+    const box = await page.locator("main").boundingBox();
+    assert.ok(box !== null);
+    assert.ok(
+      box.x >= 0.079 * viewport.width && box.y + box.height <= 0.921 * viewport.height,
+      JSON.stringify(box),
+    );
+    assert.deepEqual(faults, []);
+  });
+});
