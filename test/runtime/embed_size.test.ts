@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { buildPage } from "../../runtime/services/pages.ts";
+import { gzipSync } from "node:zlib";
+import { buildPage, buildShow } from "../../runtime/services/pages.ts";
 import { assertTableSays } from "../support/bench_table.ts";
 import { embedSize, firstLoadBytes, importMs } from "../support/embed_size.ts";
 import { skipUnlessFull } from "../support/full.ts";
@@ -28,5 +29,22 @@ describe("the page of the studio", () => {
   it("is as large as the table says", async () => {
     const files = await buildPage();
     assertTableSays("studio: page, script and style", [firstLoadBytes(files) / 1_024]);
+  });
+});
+
+describe("the page of the show", () => {
+  it("stays in its budgets, and is as large as the table says", async () => {
+    const files = await buildShow();
+    const kilobytes = (name: RegExp): number =>
+      files
+        .filter(file => name.test(file.name))
+        .reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length / 1_024, 0);
+    const script = kilobytes(/^(main|chunk)-/);
+    const style = kilobytes(/^style-/);
+    const later = kilobytes(/^more-/);
+    assert.ok(script > 10 && script <= 36, `${script} KB of script`);
+    assert.ok(style > 1 && style <= 6, `${style} KB of style`);
+    assert.ok(later > 1 && later <= 18, `${later} KB of board, me, shop and sign-in`);
+    assertTableSays("show: script, style", [script, style, later]);
   });
 });
