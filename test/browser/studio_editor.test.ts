@@ -179,6 +179,94 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.equal(await editor(page).getByLabel("Title").inputValue(), "Breaking news");
   });
 
+  it("never writes into the field with the focus, and takes both texts where the producer joins them", async () => {
+    const id = await draft("message", { name: "quiet" });
+    const { page } = await edit(id);
+    const name = editor(page).getByLabel("Name for your team");
+    await name.focus();
+    await world.author("PATCH", `/elements/${id}`, { type: "elements", id, attributes: { name: "loud" } });
+    await editor(page)
+      .getByText(/changed this field/)
+      .waitFor();
+    assert.equal(await name.inputValue(), "quiet");
+    await name.press("End");
+    await name.pressSequentially("er");
+    await page.clock.runFor(1_600);
+    await editor(page).getByLabel("Edit both").check();
+    assert.ok(await name.isVisible());
+    await editor(page).getByLabel("name, of both").fill("quieter, then loud");
+    await editor(page).getByRole("button", { name: "Keep as chosen" }).click();
+    await until("both are stored", async () => (await stored(id)).name === "quieter, then loud");
+
+    await name.focus();
+    await world.author("PATCH", `/elements/${id}`, { type: "elements", id, attributes: { name: "off" } });
+    await editor(page)
+      .getByText(/changed this field/)
+      .waitFor();
+    await name.press("Tab");
+    await until("it is shown", async () => (await name.inputValue()) === "off");
+  });
+
+  it("keeps what was typed into an element that somebody published, for a clone", async () => {
+    const id = await draft("quiz", { name: "late", ...question("When?", "1999", "2004") });
+    const { page, faults } = await edit(id);
+    await editor(page).getByLabel("Question").fill("In which year?");
+    await world.change(id, { action: "publish" });
+    await page.clock.runFor(1_600);
+    await editor(page)
+      .getByText(/published this while you typed/)
+      .waitFor();
+    assert.equal(await editor(page).getByLabel("Question").inputValue(), "When?", "what fans see");
+    await assertAccessible(page);
+    page.on("dialog", dialog => dialog.accept());
+    await page.reload();
+    await editor(page).getByRole("button", { name: "Take it" }).click();
+    await editor(page).getByText("In which year?").waitFor();
+    await editor(page).getByRole("button", { name: "Clone as draft with my text" }).click();
+    await until("the clone is open", async () => !page.url().endsWith(id));
+    await editor(page).getByLabel("Question").waitFor();
+    assert.equal(await editor(page).getByLabel("Question").inputValue(), "In which year?");
+    assert.deepEqual(faults, []);
+  });
+
+  it("asks where others changed what the browser kept", async () => {
+    const id = await draft("message", { name: "first" });
+    const { page } = await edit(id);
+    await editor(page).getByLabel("Name for your team").fill("mine");
+    await page.route("**/api/v2/elements/**", route => route.abort());
+    await page.clock.runFor(2_000);
+    await editor(page).getByText("Not saved").waitFor();
+    await world.author("PATCH", `/elements/${id}`, { type: "elements", id, attributes: { name: "theirs" } });
+    await page.unroute("**/api/v2/elements/**");
+    page.on("dialog", dialog => dialog.accept());
+    await page.reload();
+    await editor(page).getByRole("button", { name: "Take it" }).click();
+    await editor(page)
+      .getByText(/changed this while you typed/)
+      .waitFor();
+    assert.equal((await stored(id)).name, "theirs", "nothing is sent before the choice");
+    await editor(page).getByRole("button", { name: "Keep as chosen" }).click();
+    await until("the choice is stored", async () => (await stored(id)).name === "mine");
+  });
+
+  it("says so if the browser stores nothing, and saves all the same", async () => {
+    const id = await draft("message", { name: "kept" });
+    const { page } = await world.open("");
+    await page.addInitScript(() => {
+      IDBFactory.prototype.open = () => {
+        throw new DOMException("refused", "SecurityError");
+      };
+    });
+    await page.goto(`${world.url}/studio#/events/${world.event}/run/${id}`);
+    await page.reload();
+    await editor(page).getByLabel("Name for your team").fill("kept in memory");
+    await editor(page)
+      .getByText(/Your browser stores nothing/)
+      .waitFor();
+    await page.clock.runFor(1_600);
+    await until("it is stored", async () => (await stored(id)).name === "kept in memory");
+  });
+
   it("leaves of a published element what fans have not seen, and says what the server refuses", async () => {
     const id = await world.publish("quiz", { name: "out", ...question("When?", "1999", "2004") });
     const { page, faults } = await edit(id);

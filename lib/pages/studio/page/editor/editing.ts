@@ -9,7 +9,7 @@ import type { Resource } from "../api.ts";
 import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import type { ViewContext } from "../view.ts";
-import { Drafts } from "./drafts.ts";
+import { type Draft, Drafts } from "./drafts.ts";
 import { type Attributes, type Conflict, merge, type Path, valueAt, withValue } from "./merge.ts";
 
 /** Time without a keystroke after which a draft is saved, in ms. */
@@ -51,10 +51,11 @@ export interface Fault {
   readonly text: string;
 }
 
-/** What somebody else has stored, where both changed the same. */
+/** An element as the server has it now. */
 interface Rival {
   readonly attributes: Attributes;
   readonly etag: string;
+  readonly isPublished: boolean;
 }
 
 export class Editing {
@@ -66,6 +67,10 @@ export class Editing {
   readonly conflicts = signal<readonly Conflict[]>([]);
   /** What the browser kept from an earlier time, for the producer to take or leave. */
   readonly offered = signal<{ readonly at: number } | null>(null);
+  /** What was typed into an element that somebody has published meanwhile: only a clone can take it. */
+  readonly stranded = signal<Attributes | null>(null);
+  /** Who changed the element last, as far as it is known. */
+  readonly rivalName = signal("Somebody");
   /** A quiet word about what others did. */
   readonly note = signal("");
   readonly isStored = signal(true);
@@ -78,9 +83,14 @@ export class Editing {
   #mine: Attributes = {};
   #etag = "";
   #rival: Rival | null = null;
-  #offer: Attributes | null = null;
+  #offer: Draft | null = null;
+  #focused: Path | null = null;
+  /** Tag of the element after its newest change that is known. */
+  #heardEtag = "";
+  #newestId = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #isSending = false;
+  /** True while the element is sent or read. */
+  #isBusy = false;
   #say: (field: string | null) => void = () => {};
 
   constructor(context: ViewContext, id: string) {
@@ -94,12 +104,13 @@ export class Editing {
     if (until.aborted) return;
     this.#drafts = new Drafts(me.id);
     this.#etag = etag;
+    this.#heardEtag = etag;
     this.#base = editable(element);
     this.#mine = this.#base;
     const draft = await this.#drafts.read(this.id);
     this.element.value = element;
     if (draft !== null && changesOf(this.#base, draft.mine).length > 0) {
-      this.#offer = merge(draft.base, draft.mine, this.#base).attributes;
+      this.#offer = draft;
       this.offered.value = { at: draft.at };
     }
     const { api, chain } = this.#context;
@@ -114,9 +125,15 @@ export class Editing {
         each => each.place === place && !each.id.endsWith(presence.id),
       );
       this.colleagues.value = others.map(({ name, field }) => (field === null ? name : `${name} (${field})`));
-      const changes = heard.changes.entries.flatMap(entry => entry.changes);
-      const newest = changes.findLast(each => each.id === this.id);
-      if (newest !== undefined && newest.etag !== this.#etag && !this.#isSending) void this.#hear();
+      const { entries } = heard.changes;
+      const newest = entries.findLast(entry => entry.changes.some(each => each.id === this.id));
+      const { etag: newEtag = null } = newest?.changes.findLast(each => each.id === this.id) ?? {};
+      if (newest === undefined || newest.id === this.#newestId) return;
+      this.#newestId = newest.id;
+      this.#heardEtag = newEtag ?? "";
+      const author = heard.presence.authors.find(each => each.user_id === newest.by);
+      if (newest.by !== me.id) this.rivalName.value = author?.name ?? "Somebody";
+      void this.#catchUp();
     });
     until.addEventListener("abort", () => {
       stop();
@@ -125,12 +142,17 @@ export class Editing {
   }
 
   get isFrozen(): boolean {
-    const { element } = this;
-    return Number(element.value?.attributes.published_at ?? 0) > 0;
+    const { value: element } = this.element;
+    return element != null && isPublished(element);
   }
 
   get isUnsaved(): boolean {
-    return changesOf(this.#base, this.#mine).length > 0;
+    return this.stranded.value !== null || this.#changes.length > 0;
+  }
+
+  /** Names of the attributes that the server does not have yet. */
+  get #changes(): readonly string[] {
+    return changesOf(this.#base, this.#mine);
   }
 
   get mine(): Attributes {
@@ -151,32 +173,41 @@ export class Editing {
     this.#show();
     this.saved.value = { kind: "typing" };
     void this.#keep();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.save(), pauseMs);
+    this.#saveLater();
   }
 
   focus(path: Path | null): void {
+    this.#focused = path;
     this.#say(path === null ? null : nameOf(path));
-    if (path === null && this.isUnsaved) void this.save();
+    if (path === null) void this.save().then(() => this.#catchUp());
   }
 
-  /** Takes what the browser kept, or forgets it. */
+  /** Goes on with what the browser kept, as if it had been typed before others changed the element; or forgets it. */
   async takeOffer(isWanted: boolean): Promise<void> {
-    this.offered.value = null;
-    if (!isWanted || this.#offer === null) return await this.#drafts.remove(this.id);
-    this.#mine = this.#offer;
-    this.#show();
+    const { element, offered } = this;
+    offered.value = null;
+    if (!isWanted || this.#offer === null || element.value == null) return await this.#drafts.remove(this.id);
+    const live = { attributes: this.#base, etag: this.#etag, isPublished: isPublished(element.value) };
+    this.#base = this.#offer.base;
+    this.#mine = this.#offer.mine;
+    this.#join(live);
     await this.save();
   }
 
   /** Sends what is not saved, unless there is something to ask first. */
   async save(): Promise<void> {
     clearTimeout(this.#timer);
-    if (this.#isSending || this.conflicts.value.length > 0 || !this.isUnsaved) return;
+    const changes = this.#changes;
+    if (this.conflicts.value.length > 0 || changes.length === 0) return;
+    if (this.#isBusy) {
+      this.#saveLater();
+      return;
+    }
     const sent = this.#mine;
-    const attributes = Object.fromEntries(changesOf(this.#base, sent).map(name => [name, sent[name]]));
-    this.#isSending = true;
+    const attributes = Object.fromEntries(changes.map(name => [name, sent[name]]));
     this.saved.value = { kind: "saving" };
+    this.#isBusy = true;
+    let refusal: unknown = null;
     try {
       const data = { type: "elements", id: this.id, attributes } as never;
       const headers = { "if-match": this.#etag };
@@ -184,35 +215,45 @@ export class Editing {
         { elementId: this.id, body: { data } },
         { headers },
       );
-      this.#etag = (await call.whole()).headers.get("etag") ?? "";
+      const etag = (await call.whole()).headers.get("etag") ?? "";
+      if (this.#heardEtag === this.#etag) this.#heardEtag = etag;
+      this.#etag = etag;
       this.#base = sent;
       this.faults.value = [];
       this.saved.value = { kind: "saved", at: Date.now() };
+      this.rivalName.value = "Somebody";
       if (!this.isUnsaved) await this.#drafts.remove(this.id);
     } catch (error) {
-      this.#isSending = false;
-      await this.#refused(error, attributes);
-      return;
+      refusal = error;
     }
-    this.#isSending = false;
-    if (this.isUnsaved) await this.save();
+    this.#isBusy = false;
+    if (refusal !== null) return await this.#refused(refusal, attributes);
+    if (this.#changes.length > 0) return await this.save();
+    await this.#catchUp();
   }
 
-  /** Forgets what was typed, as it lives on in another element. */
+  #saveLater(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.save(), pauseMs);
+  }
+
+  /** Forgets what was typed, as it lives on in another element or is not wanted. */
   async forget(): Promise<void> {
     this.#mine = this.#base;
+    this.stranded.value = null;
     await this.#drafts.remove(this.id);
   }
 
-  /** Goes on with what the producer chose of each conflict, and sends it. */
-  async choose(choices: readonly ("mine" | "theirs")[]): Promise<void> {
+  /** Goes on with the values that the producer chose, one for each conflict, and sends them. */
+  async choose(values: readonly unknown[]): Promise<void> {
     const rival = this.#rival;
     if (rival === null) return;
     let chosen = merge(this.#base, this.#mine, rival.attributes).attributes;
-    this.conflicts.value.forEach(({ path, theirs }, index) => {
-      if (choices[index] === "theirs") chosen = withValue(chosen, path, theirs);
+    this.conflicts.value.forEach(({ path }, index) => {
+      chosen = withValue(chosen, path, values[index]);
     });
     this.#take(rival, chosen);
+    await this.#keep();
     await this.save();
   }
 
@@ -227,24 +268,68 @@ export class Editing {
     this.saved.value = { kind: "refused", text: messageOf(error) };
   }
 
+  /** Reads what others changed, if anything is known of it. */
+  async #catchUp(): Promise<void> {
+    if (this.element.value !== null && this.#heardEtag !== this.#etag) await this.#hear();
+  }
+
   /** Reads what somebody else stored, and joins it with what is typed here. */
   async #hear(): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
     const read = await this.#read().catch((error: unknown) => {
       if (error instanceof GrandstandError && error.status === 404) this.element.value = null;
+      else if (this.#changes.length > 0) this.saved.value = { kind: "refused", text: messageOf(error) };
       return null;
     });
-    if (read === null || read.etag === this.#etag) return;
-    const rival = { attributes: editable(read.element), etag: read.etag };
+    this.#isBusy = false;
+    if (read === null) return;
+    this.#heardEtag = read.etag;
+    if (read.etag === this.#etag) return;
+    const { element, etag } = read;
+    const rival = { attributes: editable(element), etag, isPublished: isPublished(element) };
+    if (this.#isWaitingForFocus(rival)) return;
+    this.element.value = element;
+    this.#join(rival);
+    await this.save();
+  }
+
+  /** True if others changed the very field that has the focus. It is written once the producer leaves it, and asked about if they type. */
+  #isWaitingForFocus({ attributes, isPublished: isOut }: Rival): boolean {
+    const focused = this.#focused;
+    if (focused === null || isOut) return false;
+    const { taken } = merge(this.#base, this.#mine, attributes);
+    const isMeant = taken.some(path => path.every((step, index) => step === focused[index]));
+    if (isMeant) {
+      this.note.value = `${this.rivalName.value} changed this field. You see it when you leave it.`;
+      if (this.#changes.length > 0) this.saved.value = { kind: "typing" };
+    }
+    return isMeant;
+  }
+
+  #join(rival: Rival): void {
     const { attributes, conflicts, taken } = merge(this.#base, this.#mine, rival.attributes);
-    this.element.value = read.element;
+    if (rival.isPublished && changesOf(rival.attributes, attributes).some(isFrozen)) {
+      this.#strand(rival, attributes);
+      return;
+    }
     if (conflicts.length > 0) {
       this.#rival = rival;
       this.conflicts.value = conflicts;
+      this.saved.value = { kind: "typing" };
       return;
     }
     this.#take(rival, attributes);
-    if (taken.length > 0) this.note.value = `Somebody changed ${taken.map(nameOf).join(", ")}.`;
-    await this.save();
+    if (taken.length > 0) {
+      this.note.value = `${this.rivalName.value} changed ${taken.map(nameOf).join(", ")}.`;
+    }
+  }
+
+  /** Shows what fans see now, and keeps what was typed for a clone. */
+  #strand(rival: Rival, mine: Attributes): void {
+    this.stranded.value = mine;
+    this.#take(rival, { ...rival.attributes, ...openOf(mine) });
+    this.saved.value = { kind: "saved", at: null };
   }
 
   #take({ attributes: theirs, etag }: Rival, mine: Attributes): void {
@@ -262,7 +347,9 @@ export class Editing {
   }
 
   async #keep(): Promise<void> {
-    const draft = { base: this.#base, mine: this.#mine, etag: this.#etag, at: Date.now() };
+    const mine =
+      this.stranded.value === null ? this.#mine : { ...this.stranded.value, ...openOf(this.#mine) };
+    const draft = { base: this.#base, mine, etag: this.#etag, at: Date.now() };
     this.isStored.value = await this.#drafts.write(this.id, draft);
   }
 
@@ -271,6 +358,19 @@ export class Editing {
     const { document, headers } = await call.whole();
     return { element: (document as { readonly data: Resource }).data, etag: headers.get("etag") ?? "" };
   }
+}
+
+function isPublished({ attributes }: Resource): boolean {
+  return Number(attributes.published_at ?? 0) > 0;
+}
+
+function isFrozen(name: string): boolean {
+  return drafted.some(each => each === name);
+}
+
+/** Returns the attributes that can change after the publication. */
+function openOf(attributes: Attributes): Attributes {
+  return Object.fromEntries(always.map(name => [name, attributes[name]]));
 }
 
 function editable({ attributes }: Resource): Attributes {

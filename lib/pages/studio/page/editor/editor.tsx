@@ -1,7 +1,7 @@
 /** The form of an element beside the show that it belongs to: made from its content type, saved while somebody types. */
 
 import { useComputed } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { ContentType, Property } from "../../../../authoring/table/content_types.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import { Preview } from "../../../shared/page/preview_frame.tsx";
@@ -13,7 +13,7 @@ import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Editing, nameOf } from "./editing.ts";
 import { area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
-import type { Path } from "./merge.ts";
+import { type Attributes, type Conflict, merge, type Path, valueAt } from "./merge.ts";
 
 interface EditorProps {
   readonly context: ViewContext;
@@ -52,9 +52,10 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
     open().catch(error => until.aborted || setFailure(error));
     return () => leave.abort();
   }, [editing]);
+  const isOffered = editing.offered.value !== null;
   useEffect(() => {
-    if (type !== null) panel.current?.querySelector<HTMLElement>("form input")?.focus();
-  }, [type]);
+    if (type !== null) panel.current?.querySelector<HTMLElement>(".offer button, form input")?.focus();
+  }, [type, isOffered]);
   const close = (): void => {
     void editing.save();
     onClose();
@@ -73,8 +74,9 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
       {failure !== null && <p role="alert">{messageOf(failure)}</p>}
       {element === null && <Gone editing={editing} desk={desk} type={type} />}
       <Offer editing={editing} />
+      <Stranded editing={editing} desk={desk} type={type} />
       <Conflicts editing={editing} />
-      {type !== null && element != null && (
+      {type !== null && element != null && !isOffered && (
         <Form context={context} desk={desk} editing={editing} type={type} />
       )}
     </aside>
@@ -205,10 +207,7 @@ function Gone({
     <div class="problem stack" role="alert">
       <p>Somebody has deleted this element.</p>
       {type !== null && (
-        <Act
-          refusal={desk.refusal}
-          onPress={() => void desk.create(type.content_type, editing.mine).then(() => editing.forget())}
-        >
+        <Act refusal={desk.refusal} onPress={() => void goOnIn(desk, { type, editing, text: editing.mine })}>
           Restore with my text
         </Act>
       )}
@@ -220,7 +219,7 @@ function Offer({ editing }: { readonly editing: Editing }) {
   const { value } = editing.offered;
   if (value === null) return null;
   return (
-    <div class="note stack" role="alert">
+    <div class="note stack offer" role="alert">
       <p>This browser kept text of yours from {day.format(value.at)} that was not saved.</p>
       <div class="row">
         <button type="button" class="main" onClick={() => void editing.takeOffer(true)}>
@@ -234,46 +233,148 @@ function Offer({ editing }: { readonly editing: Editing }) {
   );
 }
 
+/** Makes another draft of what was typed, which is forgotten here once that one exists. */
+async function goOnIn(
+  desk: Desk,
+  {
+    type,
+    editing,
+    text: attributes,
+  }: { readonly type: ContentType; readonly editing: Editing; readonly text: Attributes },
+): Promise<void> {
+  if (await desk.create(type.content_type, attributes)) await editing.forget();
+}
+
+/** What was typed when somebody published the element. */
+function Stranded({
+  editing,
+  desk,
+  type,
+}: Pick<EditorProps, "desk"> & { readonly editing: Editing; readonly type: ContentType | null }) {
+  const { value: attributes } = editing.stranded;
+  if (attributes === null || type === null) return null;
+  const { taken } = merge(editing.mine, editing.mine, attributes);
+  return (
+    <section class="note stack" role="alert">
+      <h3>{editing.rivalName.value} published this while you typed</h3>
+      <p>Fans see the version below. Your text is kept here:</p>
+      <dl class="kept">
+        {taken.map(path => (
+          <div key={JSON.stringify(path)}>
+            <dt>{nameOf(path)}</dt>
+            <dd dir="auto">{shown(valueAt(attributes, path))}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="row">
+        <Act
+          class="main"
+          refusal={desk.refusal}
+          onPress={() => void goOnIn(desk, { type, editing, text: attributes })}
+        >
+          Clone as draft with my text
+        </Act>
+        <button type="button" onClick={() => void editing.forget()}>
+          Forget it
+        </button>
+      </div>
+    </section>
+  );
+}
+
+type Side = "mine" | "theirs" | "both";
+
 /** What both changed: nothing is sent before the producer has chosen. */
 function Conflicts({ editing }: { readonly editing: Editing }) {
   const { value: conflicts } = editing.conflicts;
-  const [theirs, setTheirs] = useState<readonly number[]>([]);
+  const [sides, setSides] = useState<Readonly<Record<string, Side>>>({});
+  const [edited, setEdited] = useState<Readonly<Record<string, string>>>({});
   if (conflicts.length === 0) return null;
-  const take = (index: number, isTheirs: boolean): void =>
-    setTheirs(isTheirs ? [...theirs, index] : theirs.filter(each => each !== index));
+  const { value: name } = editing.rivalName;
+  const chosen = (conflict: Conflict): unknown => {
+    const key = JSON.stringify(conflict.path);
+    const side = sides[key] ?? "mine";
+    return side === "both" ? (edited[key] ?? bothOf(conflict)) : conflict[side];
+  };
   return (
     <section class="conflicts note stack" role="alert">
-      <h3>Somebody changed this while you typed</h3>
-      {conflicts.map(({ path, ...sides }, index) => (
-        <fieldset key={JSON.stringify(path)}>
-          <legend>{nameOf(path)}</legend>
-          {(["mine", "theirs"] as const).map(side => (
-            <label key={side} class="check">
-              <input
-                type="radio"
-                name={`conflict-${index}`}
-                checked={theirs.includes(index) === (side === "theirs")}
-                onChange={() => take(index, side === "theirs")}
-              />
-              <span>
-                {side === "mine" ? "Yours" : "Theirs"}: <q dir="auto">{shown(sides[side])}</q>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-      ))}
+      <h3>{name} changed this while you typed</h3>
+      {conflicts.map(conflict => {
+        const key = JSON.stringify(conflict.path);
+        return (
+          <ConflictChoice
+            key={key}
+            conflict={conflict}
+            name={name}
+            side={sides[key] ?? "mine"}
+            choose={side => setSides({ ...sides, [key]: side })}
+            edited={edited[key] ?? bothOf(conflict)}
+            edit={value => setEdited({ ...edited, [key]: value })}
+          />
+        );
+      })}
       <button
         type="button"
         class="main"
         onClick={() => {
-          setTheirs([]);
-          void editing.choose(conflicts.map((_, index) => (theirs.includes(index) ? "theirs" : "mine")));
+          setSides({});
+          setEdited({});
+          void editing.choose(conflicts.map(chosen));
         }}
       >
         Keep as chosen
       </button>
     </section>
   );
+}
+
+interface ConflictChoiceProps {
+  readonly conflict: Conflict;
+  /** Who changed the same. */
+  readonly name: string;
+  readonly side: Side;
+  readonly choose: (side: Side) => void;
+  readonly edited: string;
+  readonly edit: (value: string) => void;
+}
+
+function ConflictChoice({ conflict, name, side, choose, edited, edit }: ConflictChoiceProps) {
+  const group = useId();
+  const radio = (value: Side, label: string) => (
+    <label class="check">
+      <input type="radio" name={group} checked={side === value} onChange={() => choose(value)} />
+      <span>
+        {label}
+        {value !== "both" && (
+          <>
+            : <q dir="auto">{shown(conflict[value])}</q>
+          </>
+        )}
+      </span>
+    </label>
+  );
+  const isText = typeof conflict.mine === "string" && typeof conflict.theirs === "string";
+  return (
+    <fieldset>
+      <legend>{nameOf(conflict.path)}</legend>
+      {radio("mine", "Yours")}
+      {radio("theirs", name === "Somebody" ? "Theirs" : `${name}’s`)}
+      {isText && radio("both", "Edit both")}
+      {side === "both" && (
+        <textarea
+          dir="auto"
+          rows={2}
+          aria-label={`${nameOf(conflict.path)}, of both`}
+          value={edited}
+          onInput={event => edit(event.currentTarget.value)}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+function bothOf({ mine, theirs }: Conflict): string {
+  return `${mine} ${theirs}`;
 }
 
 function shown(value: unknown): string {

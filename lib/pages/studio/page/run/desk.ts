@@ -159,11 +159,11 @@ export class Desk {
     if (!isDone) this.#place(before);
   }
 
-  /** Makes a draft of a type, and opens it. */
-  async create(type: string, data: Readonly<Record<string, unknown>>): Promise<void> {
+  /** Makes a draft of a type, and opens it. Returns whether it was made. */
+  async create(type: string, data: Readonly<Record<string, unknown>>): Promise<boolean> {
     const relationships = { event: { data: { type: "events", id: this.rundown.eventId } } };
     const attributes = { ...data, content_type: type };
-    await this.#guarded("", async () => {
+    return await this.#guarded("", async () => {
       const [made] = await makeOperations(this.#context.api, [
         { op: "add", data: { type: "elements", attributes, relationships } },
       ]);
