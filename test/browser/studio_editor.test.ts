@@ -267,6 +267,50 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await until("it is stored", async () => (await stored(id)).name === "kept in memory");
   });
 
+  it("chooses files of the space, and times in the zone of the project", async () => {
+    const id = await draft("message", { name: "pictured" });
+    const { page, faults } = await edit(id);
+    await editor(page).getByRole("button", { name: "Choose…" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Choose a file" });
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="8"/>`;
+    const file = { name: "crest.svg", mimeType: "image/svg+xml", buffer: Buffer.from(svg) };
+    await dialog.getByLabel("Files to upload").setInputFiles([file]);
+    await dialog.getByRole("button", { name: /^crest/ }).press("Enter");
+    await dialog.getByLabel(/What it shows/).fill("The crest");
+    await assertAccessible(page);
+    await dialog.getByRole("button", { name: "Use it" }).press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await page.clock.runFor(1_600);
+    await until("its address is stored", async () =>
+      /assets\/.*crest/.test(JSON.stringify(await stored(id))),
+    );
+    await editor(page).getByRole("button", { name: "Choose…" }).press("Enter");
+    await dialog.getByRole("button", { name: /^crest/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(await editor(page).isVisible(), "Escape closes the dialog alone");
+
+    const show = { timeZone: "Asia/Tokyo" };
+    const project = await world.author("GET", `/projects/${ids.project}`);
+    const services = { ...project.json.data.attributes.services, show };
+    const changed = await world.author("PATCH", `/projects/${ids.project}`, {
+      type: "projects",
+      id: ids.project,
+      attributes: { services },
+    });
+    assert.equal(changed.status, 204, changed.text);
+    const soon = await draft("countdown", { name: "soon" });
+    const { page: other } = await edit(soon);
+    await editor(other).getByText("Time in Asia/Tokyo.").waitFor();
+    await editor(other).getByLabel("Target").fill("2027-05-01T20:00");
+    await other.clock.runFor(1_600);
+    await until("it is an instant", async () =>
+      JSON.stringify(await stored(soon)).includes("2027-05-01T11:00:00.000Z"),
+    );
+    assert.equal(await editor(other).getByLabel("Target").inputValue(), "2027-05-01T20:00");
+    assert.deepEqual(faults, []);
+  });
+
   it("leaves of a published element what fans have not seen, and says what the server refuses", async () => {
     const id = await world.publish("quiz", { name: "out", ...question("When?", "1999", "2004") });
     const { page, faults } = await edit(id);

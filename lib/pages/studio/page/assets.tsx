@@ -13,7 +13,7 @@ const pageCount = 60;
 
 const kinds = { "": "All files", "image/*": "Images", "video/*": "Video", "audio/*": "Audio" } as const;
 
-interface Listed {
+export interface Listed {
   readonly assets: readonly Resource[];
   readonly total: number;
   readonly next: string | null;
@@ -101,7 +101,7 @@ interface GridProps {
   readonly onMore: () => void;
 }
 
-function Grid({ listed: { assets, next }, isFiltered, onOpen, onMore }: GridProps) {
+export function Grid({ listed: { assets, next }, isFiltered, onOpen, onMore }: GridProps) {
   if (assets.length === 0) {
     return (
       <p class="empty">
@@ -131,7 +131,10 @@ interface Query {
   readonly cursor: string | null;
 }
 
-async function readAssets(api: Api, { spaceId, filter: { mime, tag }, cursor }: Query): Promise<Listed> {
+export async function readAssets(
+  api: Api,
+  { spaceId, filter: { mime, tag }, cursor }: Query,
+): Promise<Listed> {
   const { document } = await api.control
     .listSpaceAssets({
       spaceId,
@@ -158,7 +161,7 @@ async function allTags(api: Api, spaceId: string, signal: AbortSignal): Promise<
   return found;
 }
 
-async function uploadOne(api: Api, spaceId: string, file: File): Promise<string> {
+export async function uploadOne(api: Api, spaceId: string, file: File): Promise<string> {
   try {
     const options = { timeoutMs: uploadMs };
     const { status } = await api.control
@@ -175,7 +178,7 @@ interface UploadPlaceProps {
   readonly onFiles: (files: readonly File[]) => void;
 }
 
-function UploadPlace({ refusal, onFiles }: UploadPlaceProps) {
+export function UploadPlace({ refusal, onFiles }: UploadPlaceProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setOver] = useState(false);
   return (
@@ -258,7 +261,7 @@ function Filters({ filter, tags, total, setFilter }: FiltersProps) {
   );
 }
 
-function isImage(asset: Resource): boolean {
+export function isImage(asset: Resource): boolean {
   return textOf(asset, "mime").startsWith("image/");
 }
 

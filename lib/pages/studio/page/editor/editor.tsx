@@ -5,15 +5,17 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ContentType, Property } from "../../../../authoring/table/content_types.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import { Preview } from "../../../shared/page/preview_frame.tsx";
+import { readZone } from "../answers.tsx";
 import { textOf } from "../api.ts";
+import { ownZone } from "../plan/zones.ts";
 import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
 import { useShow } from "../run/monitor.tsx";
 import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Editing, nameOf } from "./editing.ts";
-import { area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
-import type { Path } from "./merge.ts";
+import { AroundContext, area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
+import { type Path, valueAt } from "./merge.ts";
 import { Conflicts, Gone, Offer, Stranded } from "./questions.tsx";
 
 interface EditorProps {
@@ -39,6 +41,7 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 export function Editor({ context, desk, id, onClose }: EditorProps) {
   const editing = useMemo(() => new Editing(context, id), [id]);
   const [type, setType] = useState<ContentType | null>(null);
+  const [zone, setZone] = useState(ownZone);
   const [failure, setFailure] = useState<unknown>(null);
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -47,7 +50,13 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
     context.guard(() => editing.isUnsaved);
     async function open(): Promise<void> {
       await editing.open(until);
-      setType(await readType(context, { projectId: desk.rundown.projectId, editing }));
+      const { projectId } = desk.rundown;
+      const [read, { name }] = await Promise.all([
+        readType(context, { projectId, editing }),
+        readZone(context),
+      ]);
+      setZone(name);
+      setType(read);
     }
     open().catch(error => until.aborted || setFailure(error));
     return () => leave.abort();
@@ -67,7 +76,8 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
       aria-label="Editor"
       ref={panel}
       onKeyDown={event => {
-        if (event.key === "Escape") close();
+        const isOfDialog = (event.target as Element).closest("dialog") !== null;
+        if (event.key === "Escape" && !isOfDialog) close();
       }}
     >
       <Head editing={editing} desk={desk} type={type} close={close} />
@@ -77,7 +87,9 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
       <Stranded editing={editing} desk={desk} type={type} />
       <Conflicts editing={editing} />
       {type !== null && element != null && !isOffered && (
-        <Form context={context} desk={desk} editing={editing} type={type} />
+        <AroundContext value={{ context, rundown: desk.rundown, elementId: id, zone }}>
+          <Form context={context} desk={desk} editing={editing} type={type} />
+        </AroundContext>
       )}
     </aside>
   );
@@ -260,16 +272,27 @@ function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
   );
 }
 
-/** Counts the texts that have neither a version in a language nor one for all. */
-function missingIn(editing: Editing, type: ContentType, locale: string): number {
-  return questionPaths(type, "").filter(path => {
-    const [own, common] = [locale, "all"].map(each => editing.value([...path.slice(0, -1), each]).value);
-    return own === undefined && common === undefined;
-  }).length;
-}
-
-function questionPaths({ question }: ContentType, locale: string): readonly Path[] {
-  return (question ?? []).map(({ key }) => ["question", "fields", key, locale]);
+/** Counts texts that fans of a language do not get: needed ones, and those that exist in another language. */
+function missingIn(
+  editing: Editing,
+  { question, option, custom_fields: groups }: ContentType,
+  locale: string,
+): number {
+  const options = (editing.value(["question", "options"]).value ?? []) as readonly Option[];
+  const starts: readonly (readonly [Path, readonly Property[] | null | undefined])[] = [
+    [["question", "fields"], question],
+    ...options.map((_, index) => [["question", "options", index], option] as const),
+    ...(groups ?? []).map(({ properties }) => [["custom_fields"], properties] as const),
+  ];
+  const isText = ({ type, field }: Property): boolean => ["text", "rich_text"].includes(type ?? field ?? "");
+  return starts.flatMap(([start, properties]) =>
+    (properties ?? []).filter(isText).filter(({ key, mandatory }) => {
+      const values = valueAt(editing.mine, [...start, key]) as Readonly<Record<string, unknown>> | undefined;
+      const [own, common] = [locale, "all"].map(each => editing.value([...start, key, each]).value);
+      const isWanted = mandatory === true || Object.values(values ?? {}).some(each => each !== undefined);
+      return isWanted && own === undefined && common === undefined;
+    }),
+  ).length;
 }
 
 /** Fields of the question and of the type, in their groups. */

@@ -1,10 +1,28 @@
 /** A field for each type of property. Each binds the signal of its value alone, so that a keystroke draws one field. */
 
-import type { ComponentChildren } from "preact";
-import { useId, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId, useRef, useState } from "preact/hooks";
 import type { Property } from "../../../../authoring/table/content_types.ts";
+import { instantOf, localIn, ownZone } from "../plan/zones.ts";
+import { type Rundown, titleOf } from "../run/rundown.ts";
+import type { ViewContext } from "../view.ts";
 import type { Editing } from "./editing.ts";
 import type { Path } from "./merge.ts";
+
+/** The show around the element, which fields choose from. */
+export interface Around {
+  readonly context: ViewContext;
+  readonly rundown: Rundown;
+  readonly elementId: string;
+  /** The time zone of the project. */
+  readonly zone: string;
+}
+
+export const AroundContext = createContext<Around | null>(null);
+
+function useZone(): string {
+  return useContext(AroundContext)?.zone ?? ownZone;
+}
 
 export interface FieldProps {
   readonly editing: Editing;
@@ -77,11 +95,13 @@ export function PropertyField({
   property,
   ...props
 }: Omit<FieldProps, "label"> & { readonly property: Property }) {
+  const zone = useZone();
   const { label, key, mandatory, description, many, max_length: charactersMax, min, max } = property;
   const bounds = [
     charactersMax === undefined ? "" : `At most ${charactersMax} characters.`,
     min === undefined ? "" : `From ${min}.`,
     max === undefined ? "" : `Up to ${max}.`,
+    (property.type ?? property.field) === "datetime" ? `Time in ${zone}.` : "",
   ];
   const help = [description ?? "", ...bounds].filter(text => text !== "").join(" ");
   return (
@@ -100,11 +120,13 @@ function controlOf({ type, field, values, min, max, max_length: charactersMax }:
     case "text":
       return text("text", charactersMax);
     case "url":
-    case "asset":
       return text("url", charactersMax);
+    case "asset":
+      return props => <AssetInput {...props} />;
     case "element_ref":
+      return props => <ElementInput {...props} />;
     case "metric_ref":
-      return text("text", charactersMax);
+      return text("text", 100);
     case "rich_text":
       return richText;
     case "integer":
@@ -118,7 +140,7 @@ function controlOf({ type, field, values, min, max, max_length: charactersMax }:
     case "colour":
       return text("color");
     case "datetime":
-      return instant;
+      return props => <Instant {...props} />;
     default:
       return json;
   }
@@ -251,26 +273,69 @@ const lines: Control = ({ value, onInput, ...props }) =>
     onInput: next => onInput(next === undefined ? undefined : String(next).split("\n")),
   });
 
-/** A time of the viewer's zone, which the browser's own control shows. */
-const instant: Control = ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => {
+/** A time of the project's zone. */
+function Instant({ id, value, onInput, isFrozen, describedBy, isInvalid }: ControlProps) {
+  const zone = useZone();
   const at = Date.parse(String(value ?? ""));
-  const local = Number.isNaN(at)
-    ? ""
-    : new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  function take(local: string): void {
+    const seconds = instantOf(local, zone);
+    onInput(Number.isFinite(seconds) ? new Date(seconds * 1_000).toISOString() : undefined);
+  }
   return (
     <input
       id={id}
       type="datetime-local"
-      value={local}
+      value={Number.isNaN(at) ? "" : localIn(zone, at)}
       readOnly={isFrozen}
       aria-describedby={describedBy}
       aria-invalid={isInvalid}
-      onInput={({ currentTarget }) =>
-        onInput(currentTarget.value === "" ? undefined : new Date(currentTarget.value).toISOString())
-      }
+      onInput={({ currentTarget }) => take(currentTarget.value)}
     />
   );
-};
+}
+
+/** Another element of the show. */
+function ElementInput(props: ControlProps) {
+  const around = useContext(AroundContext);
+  const own = props.value === undefined ? [] : [String(props.value)];
+  const others = around?.rundown.order().filter(id => id !== around.elementId) ?? [];
+  const options = [...new Set([...others, ...own])].map(id => {
+    const item = around?.rundown.item(id);
+    return [id, item === undefined ? id : titleOf(item.attributes)] as const;
+  });
+  return choice([["", "–"], ...options])(props);
+}
+
+type Picker = typeof import("./asset_picker.tsx")["AssetPicker"];
+
+/** The address of a file, which can be chosen from those of the space. */
+function AssetInput(props: ControlProps) {
+  const around = useContext(AroundContext);
+  const [picker, setPicker] = useState<{ readonly Picker: Picker } | null>(null);
+  const open = async (): Promise<void> =>
+    setPicker({ Picker: (await import("./asset_picker.tsx")).AssetPicker });
+  const close = (): void => setPicker(null);
+  return (
+    <div class="picked">
+      {text("text", 2_048)(props)}
+      {!props.isFrozen && (
+        <button type="button" onClick={() => void open()}>
+          Choose…
+        </button>
+      )}
+      {picker !== null && around !== null && (
+        <picker.Picker
+          context={around.context}
+          onPick={url => {
+            props.onInput(url);
+            close();
+          }}
+          onClose={close}
+        />
+      )}
+    </div>
+  );
+}
 
 /** Any value, for types that are not known here. */
 const json: Control = props => <JsonInput {...props} />;

@@ -15,6 +15,11 @@ export function instantOf(local: string, zone: string): number {
   return (utc - aheadOf(zone, first)) / 1_000;
 }
 
+/** Returns what a clock of a zone shows at an instant in Unix ms, as `2026-11-27T20:00`. */
+export function localIn(zone: string, at: number): string {
+  return new Date(at + aheadOf(zone, at)).toISOString().slice(0, 16);
+}
+
 /** Returns a time in Unix seconds as a reader of the zone knows it, with the name of the zone. */
 export function timeIn(zone: string, seconds: number): string {
   const form = { dateStyle: "medium", timeStyle: "short", timeZone: zone } as const;
