@@ -95,7 +95,9 @@ export async function openPage(
 ): Promise<OpenedPage> {
   const browser = await launched;
   assert.ok(browser);
-  const context = await browser.newContext({ viewport: { width: 1_200, height: 900 }, ...options });
+  // Without motion a place is where it will be, and nothing is drawn for ever.
+  const calm = { viewport: { width: 1_200, height: 900 }, reducedMotion: "reduce" } as const;
+  const context = await browser.newContext({ ...calm, ...options });
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", error => faults.push(String(error)));

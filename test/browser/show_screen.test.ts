@@ -61,6 +61,10 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
     await page.getByRole("heading", { name: "When?" }).waitFor();
     await settle(page);
     assert.equal(await page.getByText("%").count(), 0);
+    const widths = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>(".bars .bar")].map(each => each.offsetWidth),
+    );
+    assert.deepEqual(widths, [0, 0]);
     assert.equal(await page.locator('[data-right="true"]').count(), 0);
     await world.change(quiz, { action: "stop" });
     await settle(page);

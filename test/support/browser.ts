@@ -3,13 +3,13 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
-/** As Debian installs it. */
-const executablePath = "/usr/bin/chromium";
+/** As Debian installs it. The shell has no windows of its own to draw, which halves the time of the tests. */
+const executablePath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync) ?? "";
 
 /** The reason to skip tests that need Chromium, or false where it can be started. */
 export function browserAvailable(): string | false {
   if (process.env.GRANDSTAND_REQUIRE_BROWSER === "1") return false;
-  return existsSync(executablePath) ? false : "chromium is not installed";
+  return executablePath === "" ? "chromium is not installed" : false;
 }
 
 /** Starts a browser. It ends with this process. */
