@@ -8,7 +8,7 @@ import { sampleSize } from "../support/full.ts";
 import { loyalty } from "../support/platform.ts";
 import { mutate } from "./_mutate.ts";
 
-const cases = sampleSize(2_500, 500);
+const cases = sampleSize(1_000, 500);
 
 /** Valid values by field. */
 const fields: Readonly<Record<string, readonly string[]>> = {

@@ -5,7 +5,7 @@ import { sampleSize } from "../support/full.ts";
 import { checkGrowth, checkText, fuzz } from "./_run.ts";
 import { targets } from "./_targets.ts";
 
-const cases = sampleSize(1_500, 150);
+const cases = sampleSize(600, 150);
 
 for (const target of targets) {
   describe(`the parser of ${target.name}`, () => {

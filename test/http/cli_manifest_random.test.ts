@@ -46,7 +46,7 @@ async function changesOf(world: CliWorld, rows: readonly Row[]): Promise<readonl
 
 describe("random manifests", () => {
   const seedsOfWorld = 20;
-  const seedsMax = sampleSize(100, 6);
+  const seedsMax = sampleSize(30, 6);
   for (let first = 1; first <= seedsMax; first += seedsOfWorld) {
     it(`are as they should be once they are applied, from seed ${first}`, async t => {
       const world = await openCliWorld();
@@ -132,7 +132,7 @@ describe("manifests with strange values", () => {
   it("are refused for what is wrong, or applied", async t => {
     const world = await openCliWorld();
     t.after(world.dispose);
-    for (let seed = 1; seed <= sampleSize(200, 50); seed++) {
+    for (let seed = 1; seed <= sampleSize(100, 50); seed++) {
       const { integer, pick } = createRandom(seed);
       const show = structuredClone(randomShow(1 + integer(6)));
       for (let left = 1 + integer(2); left > 0; left--) {
@@ -148,7 +148,7 @@ describe("manifests with strange values", () => {
 });
 
 describe("runs of apply that end early", () => {
-  for (let seed = 1; seed <= sampleSize(3, 1); seed++) {
+  for (let seed = 1; seed <= sampleSize(2, 1); seed++) {
     for (const loses of ["request", "answer"] as const) {
       it(`are finished by the next one, seed ${seed}, no ${loses}`, async t => {
         let count = 0;

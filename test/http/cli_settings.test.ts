@@ -227,7 +227,7 @@ describe("settings on the command line", () => {
       );
     }
     const outcomes = new Map<number, number>();
-    for (let run = 1; run <= sampleSize(400, 60); run++) {
+    for (let run = 1; run <= sampleSize(150, 60); run++) {
       await dataOf(cli, `projects settings pull ${project} --out settings.json --force`);
       const base = nameOf(local());
       const mine = local().map(one => (one.key === "mine" ? setting("mine", run) : one));

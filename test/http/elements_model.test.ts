@@ -255,5 +255,5 @@ function compared(open: OpenStore, seeds: number): void {
   }
 }
 
-describeOnStores("elements and their model", open => compared(open, sampleSize(12, 6)));
+describeOnStores("elements and their model", open => compared(open, sampleSize(8, 6)));
 describeOnCluster("elements and their model", open => compared(open, 2));

@@ -83,5 +83,5 @@ function compared(open: OpenStore, seeds: number): void {
   }
 }
 
-describeOnStores("events and their model", open => compared(open, sampleSize(20, 6)));
+describeOnStores("events and their model", open => compared(open, sampleSize(10, 6)));
 describeOnCluster("events and their model", open => compared(open, 3));

@@ -41,7 +41,7 @@ const steps = 60;
 
 describeOnStores("votes beside a model", open => {
   it("count, are refused, paid and taken back as a naive model says", async () => {
-    for (let run = 1; run <= sampleSize(40, 3); run++) {
+    for (let run = 1; run <= sampleSize(15, 3); run++) {
       const random = createRandom(run).next;
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
       const world = await openPlatform(open, { seed: voting });

@@ -53,7 +53,7 @@ async function finish(world: ExportWorld, exportId: string): Promise<TestProcess
 
 /** After each operation, which is before the next one; after every fourth one in a quick run. */
 function deaths(operations: number): Death[] {
-  const step = sampleSize(1, 4);
+  const step = sampleSize(2, 4);
   return Array.from({ length: Math.ceil(operations / step) }, (_, n) => ({ at: n * step, when: "after" }));
 }
 
