@@ -84,9 +84,11 @@ const sources: Plugin = {
 /** Returns the files of each process, the longest first. Neighbours share one, except where tests start programs or servers. */
 function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const alone = longest.filter(file => files.includes(file)).map(file => [file]);
-  // One browser for all.
   const browser = files.filter(file => file.startsWith("test/browser/"));
-  const separate: string[][] = browser.length > 0 ? [browser] : [];
+  // Two browsers for all of them: one for what the studio shows.
+  const ofStudio = (file: string): boolean => file.startsWith("test/browser/studio");
+  const browsers = [browser.filter(ofStudio), browser.filter(file => !ofStudio(file))];
+  const separate: string[][] = [];
   const shared: string[][] = [];
   for (const file of files) {
     if (longest.includes(file) || browser.includes(file)) continue;
@@ -94,7 +96,7 @@ function processesOf(files: readonly string[]): readonly (readonly string[])[] {
     else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
     else shared.push([file]);
   }
-  return [...alone, ...separate, ...shared];
+  return [...browsers.filter(some => some.length > 0), ...alone, ...separate, ...shared];
 }
 
 /** Bundles the files of each process, and returns the paths of the bundles. */

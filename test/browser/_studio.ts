@@ -105,7 +105,7 @@ export async function openPage(
     const isRefusal = /Failed to load resource/.test(message.text());
     if (message.type() === "error" && !isRefusal) faults.push(message.text());
   });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.clock.install({ time: 1_750_000_000_000 });
   if (token !== null) {
     const entry = [`token of ${url}`, token] as const;

@@ -69,7 +69,7 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     for (let time = 0; time < 3; time++) await rival.loyalty.reportAction({ body: { action: "share" } });
     const context = await browser.newContext();
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     const faults: unknown[] = [];
     page.on("pageerror", error => faults.push(error));
     await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
@@ -109,7 +109,7 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
   it("keeps its session in memory in a sandboxed frame, which has neither storage nor locks", async () => {
     const [url = "", app = ""] = servers.map(server => server.url);
     const page = await browser.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     const faults: unknown[] = [];
     page.on("pageerror", error => faults.push(error));
     const address = `${app}/?url=${encodeURIComponent(url)}&project=${projectId}`;
@@ -128,7 +128,7 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
   it("lets go of the stream while nobody sees the page, and shows the board when somebody does", async () => {
     const [url = "", app = ""] = servers.map(server => server.url);
     const page = await browser.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     const turn = (isHidden: boolean): Promise<void> =>
       page.evaluate(value => {
         Object.defineProperty(document, "hidden", { configurable: true, value });
@@ -154,7 +154,7 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     const app = servers[1]?.url;
     const context = await browser.newContext();
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await page.clock.install();
     await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
     await page.locator("#board li").first().waitFor({ state: "attached" });

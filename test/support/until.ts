@@ -1,5 +1,5 @@
 /** Longest wait for a condition, in ms. */
-const waitMsMax = 20_000;
+const waitMsMax = 60_000;
 const pollMs = 10;
 
 /** Polls a real condition until it holds, for at most {@linkcode waitMsMax}. */
