@@ -65,6 +65,7 @@ const benchmarks: readonly Benchmark[] = [
   "import",
   "export_cipher",
   "geo",
+  "show_page 9",
   "studio_page",
   "footprint",
   "cli_start",

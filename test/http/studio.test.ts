@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { createStudio } from "../../lib/pages/studio/mod.ts";
@@ -92,6 +93,31 @@ describe("the page of the studio", () => {
       assert.deepEqual(
         [head.status, head.headers.get("etag"), head.headers.get("content-length"), await head.text()],
         [200, etag, String(length), ""],
+      );
+    }
+  });
+
+  it("is compressed for clients that take that, and answers 304 to them, too", async () => {
+    for (const path of ["/studio", `/studio/${files[0]?.name}`]) {
+      const plain = await get(path);
+      for (const refused of ["br", "gzip;q=0", "xgzip"])
+        assert.equal(
+          (await get(path, { headers: { "accept-encoding": refused } })).headers.get("content-encoding"),
+          null,
+        );
+      const headers = { "accept-encoding": "br;q=1, gzip;q=0.8" };
+      const small = await get(path, { headers });
+      assert.equal(small.headers.get("content-encoding"), "gzip");
+      assert.match(small.headers.get("vary") ?? "", /accept-encoding/);
+      const bytes = new Uint8Array(await small.arrayBuffer());
+      assert.equal(small.headers.get("content-length"), String(bytes.length));
+      assert.equal(gunzipSync(bytes).toString(), await plain.text());
+      const tag = small.headers.get("etag") ?? "";
+      assert.equal((await get(path, { headers: { ...headers, "if-none-match": tag } })).status, 304);
+      const head = await get(path, { method: "HEAD", headers });
+      assert.deepEqual(
+        [head.headers.get("content-length"), head.headers.get("etag"), await head.text()],
+        [String(bytes.length), tag, ""],
       );
     }
   });

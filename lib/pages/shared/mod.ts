@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { empty, text } from "../../http/mod.ts";
+import { empty, stream, text } from "../../http/mod.ts";
 import { isNotModified } from "../../http/replies/byte_reply.ts";
 
 export { Html, html } from "./html.ts";
@@ -34,8 +34,11 @@ export function readOnce(read: ReadPageFiles): ReadPageFiles {
   };
 }
 
-/** Answers with a file. @throws {AppError} `not_found`: there is none of the name. */
-export function fileReply(
+/** Files as browsers get them. */
+const compressed = new WeakMap<PageFile, Promise<Blob>>();
+
+/** Answers with a file, compressed where the client takes that. @throws {AppError} `not_found`: there is none of the name. */
+export async function fileReply(
   request: Request,
   files: readonly PageFile[],
   { name, headers }: { readonly name: string; readonly headers: Readonly<Record<string, string>> },
@@ -43,7 +46,31 @@ export function fileReply(
   const file = files.find(each => each.name === name);
   if (file === undefined)
     throw new AppError("not_found", "Cannot find the file: the page has none of this name");
-  return taggedReply(request, file, headers);
+  const varied = { ...headers, vary: "accept-encoding" };
+  // Bun before 1.3.3 has no such stream.
+  if (!acceptsGzip(request) || typeof CompressionStream === "undefined")
+    return taggedReply(request, file, varied);
+  // Bytes differ, the meaning does not.
+  const fields = { ...varied, etag: `W/"${file.digest}"` };
+  if (isNotModified(request, `"${file.digest}"`)) return empty(304, fields);
+  const bytes = compressed.get(file) ?? gzip(file.text);
+  compressed.set(file, bytes);
+  const blob = await bytes;
+  return stream(200, blob.stream(), {
+    ...fields,
+    "content-type": `${file.mediaType}; charset=utf-8`,
+    "content-encoding": "gzip",
+    "content-length": String(blob.size),
+  });
+}
+
+function acceptsGzip({ headers }: Request): boolean {
+  const codings = headers.get("accept-encoding")?.split(",") ?? [];
+  return codings.some(coding => /^\s*gzip\s*(;\s*q=(1|0\.\d*[1-9])|$)/i.test(coding));
+}
+
+function gzip(contents: string): Promise<Blob> {
+  return new Response(new Blob([contents]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
 }
 
 /** Answers with a text, or with 304 where the client has it. */
