@@ -22,7 +22,7 @@ const bars: readonly { readonly of: string; readonly least: number; readonly to?
   { of: "parse and validate", least: 1_000_000 / 1.5 },
   { of: "accept over HTTP, memory", least: 100_000 },
   { of: "accept over HTTP, Redis", least: 0.5, to: "raw pipelined XADD" },
-  { of: "one worker, Redis", least: 0.4, to: "dedicated script" },
+  { of: "one worker, Redis", least: 0.5, to: "dedicated script" },
 ];
 
 const [mode = "3", name = "", socket = ""] = process.argv.slice(2);

@@ -63,6 +63,8 @@ export interface Operation<I = unknown, R extends Responses = Responses> {
   readonly strategies: readonly string[];
   readonly providers: readonly string[];
   readonly schema: v.GenericSchema<I, Selector>;
+  /** The part of the schema that is not the selector. */
+  readonly own: v.GenericSchema<unknown, object>;
   readonly responses: R;
   readonly isLookup: boolean;
   readonly run: (input: Selector, call: OperationCall) => Promise<Reply>;
@@ -124,7 +126,7 @@ export function operation<
     ),
     ...entries,
   });
-  return { ...spec, schema, isLookup } as never;
+  return { ...spec, schema, own: v.object(entries), isLookup } as never;
 }
 
 /** Accepts an object, and no array, which `v.object` takes for an object without members. */
@@ -216,15 +218,19 @@ export function operationRoute<
         "Cannot serve the request as the project does not offer this strategy and provider for it",
       );
     }
-    // Malformed input is no attempt, and leaves no trace.
-    const valid = validate(found.schema, input, subject);
+    // Malformed input is no attempt, and leaves no trace. The selector is valid already.
+    const own = validate(found.own, input, subject);
+    const valid: Selector = Object.assign(own, { projectId, strategy, provider });
     const { request, info, requestId } = facts;
     const call = { request, info, requestId };
     // The record of a user without credentials has its sign-up and logins, and there are a great many of them.
     // A deleted user has none any more.
     const isProjectOnly = strategy === "simplified" || event === "delete";
     const attempt = { projectId, event, provider, call, isLookup: found.isLookup, isProjectOnly };
-    return await recordAttempt(context, attempt, note => found.run(valid, { ...call, project, note }));
+    return await recordAttempt(context, attempt, note =>
+      // Not a spread of `call`: with a note to add, it was 7 % of a check.
+      found.run(valid, { request, info, requestId, project, note }),
+    );
   }
   const common = {
     method,
@@ -242,7 +248,7 @@ export function operationRoute<
     ? route({
         ...common,
         query: v.looseObject({ ...selectorEntries, ...definition.query }),
-        handle: async call => (await run("parameters", call.query as Selector, call)) as never,
+        handle: call => run("parameters", call.query as Selector, call) as never,
       })
     : route({
         ...common,
@@ -251,7 +257,7 @@ export function operationRoute<
           described: bodyOf(operations, schemas.body),
           ...(example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> }),
         },
-        handle: async call => (await run("body", call.body as Selector, call)) as never,
+        handle: call => run("body", call.body as Selector, call) as never,
       });
   return made as never;
 }
@@ -333,11 +339,11 @@ export async function authenticateUser(
   { provider, isCounted = false }: BearerDemands,
 ): Promise<Authenticated> {
   const caller = await sessions.authenticate(request, project, {
-    async authorize(holder) {
+    authorize(holder) {
       note(holder);
       const { userId } = holder;
       if (!isCounted) return;
-      await limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
+      return limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
     },
   });
   if (caller.user.provider !== provider) throw invalidToken("provider");

@@ -190,18 +190,18 @@ export async function recordAttempt<T>(
 ): Promise<T> {
   const { projectId, event, provider, actor, call, isLookup = false, isProjectOnly = false } = attempt;
   const { request, info, requestId } = call;
-  let facts: AuditFacts = {};
+  // Merged only where the attempt is recorded.
+  const facts: AuditFacts[] = [];
   function record(outcome: AuditEntry["outcome"]): void {
     const by = actor === undefined ? {} : { actor };
     const tags = audit.tagsOf(request, info);
-    const entry = { at: clock(), event, outcome, provider, ...by, ...facts, ...tags, requestId };
+    const noted: AuditFacts = Object.assign({}, ...facts);
+    const entry = { at: clock(), event, outcome, provider, ...by, ...noted, ...tags, requestId };
     audit.record(projectId, entry, { isProjectOnly: isProjectOnly && outcome === "ok" });
     info.waitUntil?.(audit.idle());
   }
   try {
-    const result = await act(given => {
-      facts = { ...facts, ...given };
-    });
+    const result = await act(given => void facts.push(given));
     if (!isLookup) record("ok");
     return result;
   } catch (error) {

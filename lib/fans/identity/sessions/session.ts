@@ -15,6 +15,7 @@ import { networkTag } from "../../../auth/client_address.ts";
 import type { RandomBytes, Tokens } from "../../../auth/mod.ts";
 import type { Claims } from "../../../auth/tokens/mod.ts";
 import { invalidToken } from "../../../auth/tokens/mod.ts";
+import { chain } from "../../../storage/background/mod.ts";
 import type { ReadBoard, ReadRecord, Stored, Write } from "../../../storage/mod.ts";
 import { keyName } from "../../../storage/names.ts";
 import type { Project } from "../../directory/mod.ts";
@@ -106,8 +107,13 @@ export const cutoffRead: ReadRecord = { type: "record", key: "cutoff" };
 /** Reads the user's sessions, by the time at which they end. */
 export const boardRead: ReadBoard = { type: "board", key: "sessions", limit: boardLimit };
 
+/** That of a user who never ended all sessions, as nearly all users. */
+const noCutoff: Cutoff = { epoch: 0, at: 0 };
+const noCutoffText = JSON.stringify(noCutoff);
+
 export function cutoffOf(stored: Stored | null): Cutoff {
-  return stored === null ? { epoch: 0, at: 0 } : (JSON.parse(stored.value) as Cutoff);
+  if (stored === null || stored.value === noCutoffText) return noCutoff;
+  return JSON.parse(stored.value) as Cutoff;
 }
 
 /** Decodes a row; null if its session is over at `now` (Unix ms). */
@@ -205,8 +211,12 @@ export function createIdentityTokens(tokens: Tokens, random: RandomBytes, issuer
      *
      * @throws {AppError} `invalid_token`, `token_expired`.
      */
-    async readAccess(token: string, project: Project, acceptExpired: boolean): Promise<SessionClaims> {
-      return accessClaims(await tokens.verify(token, { ...expectation("at+jwt", project), acceptExpired }));
+    readAccess(
+      token: string,
+      project: Project,
+      acceptExpired: boolean,
+    ): SessionClaims | Promise<SessionClaims> {
+      return chain(tokens.verify(token, expectation("at+jwt", project, acceptExpired)), accessClaims);
     },
     /**
      * Reads a refresh token of the project. Its age is checked with the session.
@@ -214,14 +224,13 @@ export function createIdentityTokens(tokens: Tokens, random: RandomBytes, issuer
      * @throws {AppError} `invalid_token`.
      */
     async readRefresh(token: string, project: Project): Promise<SessionClaims> {
-      const expected = { ...expectation("rt+jwt", project), acceptExpired: true };
-      const claims = await tokens.verify(token, expected);
+      const claims = await tokens.verify(token, expectation("rt+jwt", project, true));
       return sessionClaims(claims, claims.ctr);
     },
   };
 
-  function expectation(typ: string, project: Project) {
-    return { typ, issuer, audience: projectAudience(project.id) };
+  function expectation(typ: string, project: Project, acceptExpired: boolean) {
+    return { typ, issuer, audience: projectAudience(project.id), acceptExpired };
   }
 }
 

@@ -68,7 +68,7 @@ export interface OpenedSession {
 }
 
 /** Authorizes the holder of a verified token before anything is read or changed; an error refuses the request. */
-type Authorize = (holder: ReturnType<typeof holderOf>) => Promise<void> | void;
+type Authorize = (holder: ReturnType<typeof holderOf>) => unknown;
 
 interface AuthenticateOptions {
   /** @default false */
@@ -128,12 +128,8 @@ export class Sessions {
    * @throws {AppError} `missing_token`, `token_expired` (unless `acceptExpired`), `invalid_token`, `session_revoked`,
    * `account_banned`.
    */
-  async authenticate(
-    request: Request,
-    project: Project,
-    options: AuthenticateOptions = {},
-  ): Promise<Authenticated> {
-    return await this.authenticateToken(bearerOf(request), project, options);
+  authenticate(request: Request, project: Project, options?: AuthenticateOptions): Promise<Authenticated> {
+    return this.authenticateToken(bearerOf(request), project, options);
   }
 
   /** Authenticates the user of an access token, like {@linkcode authenticate}. */
