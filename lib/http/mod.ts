@@ -22,7 +22,7 @@ export {
 export type { Json } from "./openapi/schema.ts";
 export type { CorsOptions } from "./replies/replies.ts";
 export { empty, envelope, identityEnvelope, json, jsonText, stream, text } from "./replies/replies.ts";
-export { named, validate } from "./requests/validate.ts";
+export { described, describedText, named, validate } from "./requests/validate.ts";
 export * from "./route.ts";
 export { integerParameter } from "./routing/route_index.ts";
 export type { ReadinessWarning } from "./system.ts";

@@ -20,6 +20,7 @@ const all: Import[] = sources.flatMap(from =>
 /** The areas of lib/ in the order in which they build on each other: each may import those before it. A folder is of the nearest area that is named. */
 const order = [
   "lib/base/errors/",
+  "lib/base/json/",
   "lib/base/calendar/",
   "lib/base/text/",
   "lib/base/metrics/",

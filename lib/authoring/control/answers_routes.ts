@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
-import { integerParameter, named, route } from "../../http/mod.ts";
+import { describedText, integerParameter, named, route } from "../../http/mod.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { answersMax, findAnswers, listAnswers } from "../feeds/mod.ts";
 import type { Role } from "../table/mod.ts";
@@ -21,7 +21,6 @@ import { type ResourceRoutesContext, write } from "./write.ts";
 /** Most texts that one request shows or hides. */
 const changesMax = 100;
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
 const shown = v.pipe(v.boolean(), v.description("True if feeds show it"));
 const AnswerList = named(
   "AnswerList",
@@ -29,17 +28,17 @@ const AnswerList = named(
     data: v.array(
       v.object({
         type: v.literal("answers"),
-        id: text("Id of the text"),
+        id: describedText("Id of the text"),
         attributes: v.object({
-          text: text("What the fan wrote"),
+          text: describedText("What the fan wrote"),
           at: v.pipe(v.number(), v.description("When, in Unix seconds")),
           shown,
         }),
       }),
     ),
     links: v.object({
-      self: text("Address of the page"),
-      first: text("Address of the first page"),
+      self: describedText("Address of the page"),
+      first: describedText("Address of the first page"),
       prev: v.pipe(v.null(), v.description("Pages lead forward alone")),
       next: v.pipe(v.nullable(v.string()), v.description("Address of the next page")),
     }),
@@ -52,7 +51,7 @@ const ShownAnswers = named(
       v.array(
         v.strictObject({
           type: v.literal("answers"),
-          id: text("Id of the text"),
+          id: describedText("Id of the text"),
           attributes: v.pipe(v.strictObject({ shown }), v.description("What feeds are to do with it")),
         }),
       ),
@@ -83,7 +82,7 @@ function listRoute(kind: Kind, context: ResourceRoutesContext) {
         integerParameter({ description: "Entries of the page", minimum: 1, maximum: 100 }),
         "20",
       ),
-      "page[cursor]": v.exactOptional(text("The cursor in `links.next` of the page before")),
+      "page[cursor]": v.exactOptional(describedText("The cursor in `links.next` of the page before")),
     }),
     responses: { 200: { description: "A page of the texts", schema: AnswerList } },
     errors: ["not_found", "forbidden", "not_acceptable"],

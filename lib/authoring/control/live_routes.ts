@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { bearerToken } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { LivePart, LiveSource, LiveView } from "../../http/live_streams.ts";
-import { empty, type JsonText, jsonText, named, route, stream } from "../../http/mod.ts";
+import { describedText, empty, type JsonText, jsonText, named, route, stream } from "../../http/mod.ts";
 import { acceptsEvents, eventStreamHeaders } from "../../http/replies/replies.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { decide, type Stored } from "../../storage/mod.ts";
@@ -44,7 +44,6 @@ interface Presence {
   readonly at: number;
 }
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
 const nullable = (description: string) => v.pipe(v.nullable(v.string()), v.description(description));
 
 const LiveSchema = named(
@@ -55,10 +54,10 @@ const LiveSchema = named(
       authors: v.pipe(
         v.array(
           v.object({
-            id: text("Id of the author and of the window"),
-            user_id: text("The author"),
-            name: text("Name of the author"),
-            place: text("Where the author is"),
+            id: describedText("Id of the author and of the window"),
+            user_id: describedText("The author"),
+            name: describedText("Name of the author"),
+            place: describedText("Where the author is"),
             field: nullable("What the author edits there"),
           }),
         ),
@@ -69,19 +68,19 @@ const LiveSchema = named(
       entries: v.pipe(
         v.array(
           v.object({
-            id: text("Id of the entry"),
+            id: describedText("Id of the entry"),
             at: v.pipe(v.number(), v.description("When, in Unix seconds")),
             by: nullable("The author; null for the platform itself"),
             changes: v.array(
               v.object({
-                op: text("`add`, `update` or `remove`"),
-                type: text("Type of the resource"),
-                id: text("Id of the resource"),
-                etag: v.exactOptional(text("Its tag after the change")),
+                op: describedText("`add`, `update` or `remove`"),
+                type: describedText("Type of the resource"),
+                id: describedText("Id of the resource"),
+                etag: v.exactOptional(describedText("Its tag after the change")),
                 attributes: v.exactOptional(
                   v.pipe(v.array(v.string()), v.description("Names of the attributes that were written")),
                 ),
-                action: v.exactOptional(text("The action that was asked for")),
+                action: v.exactOptional(describedText("The action that was asked for")),
               }),
             ),
           }),

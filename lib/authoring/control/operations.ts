@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
-import { named, route } from "../../http/mod.ts";
+import { describedText, named, route } from "../../http/mod.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { type Operation, type ResourceType, replaceIds } from "../table/mod.ts";
 import { type AuthorCall, answer, isDryRun, writeErrors } from "./jsonapi/documents.ts";
@@ -25,12 +25,11 @@ import { chanceOf, newId, type Once, onceOf, type ResourceRoutesContext } from "
 const atomicMediaType = `${jsonApiMediaType};ext="https://jsonapi.org/ext/atomic"`;
 const operationsMax = 500;
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
 const RefSchema = v.strictObject({
-  type: text("Type of the resource"),
-  id: v.exactOptional(text("Its id")),
-  lid: v.exactOptional(text("The local id that an earlier operation gave to it")),
-  relationship: v.exactOptional(text("The relationship that is changed")),
+  type: describedText("Type of the resource"),
+  id: v.exactOptional(describedText("Its id")),
+  lid: v.exactOptional(describedText("The local id that an earlier operation gave to it")),
+  relationship: v.exactOptional(describedText("The relationship that is changed")),
 });
 const OperationSchema = v.strictObject({
   op: v.pipe(v.picklist(["add", "update", "remove"]), v.description("What is done")),
@@ -43,7 +42,7 @@ const OperationSchema = v.strictObject({
   ),
   meta: v.exactOptional(
     v.strictObject({
-      if_match: v.exactOptional(text("Entity tags of which one must be current, as in `If-Match`")),
+      if_match: v.exactOptional(describedText("Entity tags of which one must be current, as in `If-Match`")),
     }),
   ),
 });
@@ -68,7 +67,10 @@ const ResultsSchema = named(
             v.pipe(v.record(v.string(), v.unknown()), v.description("The resource; none if it was removed")),
           ),
           meta: v.exactOptional(
-            v.pipe(v.object({ etag: text("Its entity tag") }), v.description("Facts about the resource")),
+            v.pipe(
+              v.object({ etag: describedText("Its entity tag") }),
+              v.description("Facts about the resource"),
+            ),
           ),
         }),
       ),

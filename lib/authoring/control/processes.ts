@@ -14,7 +14,7 @@ import {
   metricDefinitions,
 } from "../../base/metrics/mod.ts";
 import type { ActionService } from "../../fans/audience/mod.ts";
-import { type Guard, named, route } from "../../http/mod.ts";
+import { describedText, type Guard, named, route } from "../../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { answer, selfOf } from "./jsonapi/documents.ts";
 import type { ControlServices } from "./services.ts";
@@ -28,10 +28,9 @@ interface ProcessRoutesContext {
   readonly holder: string;
 }
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
 const number = (description: string) => v.pipe(v.number(), v.description(description));
 const FigureSchema = v.object({
-  name: text("Name of the metric"),
+  name: describedText("Name of the metric"),
   labels: v.pipe(v.record(v.string(), v.string()), v.description("Its labels")),
   value: v.exactOptional(number("Value of a counter or gauge")),
   sum: v.exactOptional(number("Sum of the values of a histogram, in seconds")),
@@ -49,7 +48,7 @@ const ProcessSchema = named(
   v.object({
     data: v.object({
       type: v.literal("processes"),
-      id: text("Id of the process, until it ends"),
+      id: describedText("Id of the process, until it ends"),
       attributes: v.object({
         measured_at: number("Unix time in seconds, with a fraction"),
         bucket_bounds: v.pipe(v.array(v.number()), v.description("Bounds of histograms, in seconds")),
@@ -67,15 +66,15 @@ const DeadLetterCountsSchema = named(
     data: v.array(
       v.object({
         type: v.literal("dead_letter_counts"),
-        id: text("Id of the organisation"),
+        id: describedText("Id of the organisation"),
         attributes: v.object({
-          name: text("Name of the organisation"),
-          space_id: text("A space of the organisation, for the operations on its dead letters"),
+          name: describedText("Name of the organisation"),
+          space_id: describedText("A space of the organisation, for the operations on its dead letters"),
           count: v.pipe(v.number(), v.integer(), v.description("Number of its dead letters")),
         }),
       }),
     ),
-    links: v.object({ self: text("Address of the list") }),
+    links: v.object({ self: describedText("Address of the list") }),
   }),
 );
 

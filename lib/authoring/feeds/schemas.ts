@@ -6,31 +6,27 @@
 
 import * as v from "valibot";
 import { ListSchema } from "../../fans/leaderboards/http/schema.ts";
-import { named } from "../../http/mod.ts";
-
-function described<S extends v.GenericSchema>(schema: S, description: string) {
-  return v.pipe(schema, v.description(description));
-}
+import { described, describedText, named } from "../../http/mod.ts";
 
 const seconds = (description: string) => described(v.nullable(v.number()), `${description}, in Unix seconds`);
 const iso = (description: string) => described(v.nullable(v.string()), `${description}, as ISO 8601`);
-const knownIso = (description: string) => described(v.string(), `${description}, as ISO 8601`);
+const knownIso = (description: string) => describedText(`${description}, as ISO 8601`);
 const record = v.record(v.string(), v.unknown());
 const byLocale = v.record(v.string(), record);
 const count = (description: string) => described(v.number(), description);
-const id = described(v.string(), "Id");
+const id = describedText("Id");
 const feedVersion = described(v.number(), "Counts the changes of the elements of the event");
 
 export const ListingsSchema = named(
   "Listings",
   v.object({
     project: v.object({
-      uuid: described(v.string(), "Id of the project"),
-      name: described(v.string(), "Name"),
+      uuid: describedText("Id of the project"),
+      name: describedText("Name"),
       audio_sync_default_delay: described(v.number(), "Default delay of audio synchronisation, in seconds"),
       audio_sync_max_delay: described(v.number(), "Longest delay of audio synchronisation, in seconds"),
-      tracking_id: described(v.string(), "Id under which analytics knows the project"),
-      embed: described(v.string(), "Address of the page that shows the project"),
+      tracking_id: describedText("Id under which analytics knows the project"),
+      embed: describedText("Address of the page that shows the project"),
       history_ignore: described(v.array(v.string()), "Content types that no history shows"),
       is_localisation_supported: described(v.boolean(), "True if the content has languages"),
       locales: described(v.array(v.string()), "Languages of the content"),
@@ -39,8 +35,8 @@ export const ListingsSchema = named(
       v.array(
         v.object({
           id,
-          name: described(v.string(), "Name"),
-          state: described(v.string(), "State"),
+          name: describedText("Name"),
+          state: describedText("State"),
           start_at: seconds("When it begins or began"),
           start_at_iso: iso("`start_at`"),
           end_at: seconds("When it ends or ended"),
@@ -48,7 +44,7 @@ export const ListingsSchema = named(
           started: described(v.boolean(), "True from its begin on"),
           image_url: described(v.nullable(v.string()), "Address of its image: the setting `image_url`"),
           custom_fields: described(record, "Its settings by key"),
-          digest: described(v.string(), "Changes whenever anything of this entry does"),
+          digest: describedText("Changes whenever anything of this entry does"),
           extra_time: described(v.number(), "Seconds that its end was put off"),
         }),
       ),
@@ -83,8 +79,8 @@ export const HistorySchema = named(
       v.array(
         v.object({
           id,
-          content_type: described(v.string(), "Type of the content"),
-          state: described(v.string(), "State"),
+          content_type: describedText("Type of the content"),
+          state: describedText("State"),
           parent: described(v.exactOptional(v.string()), "Id of the wrapper that shows it"),
           published_at_iso: knownIso("When it was published"),
           closes_at_iso: v.exactOptional(knownIso("When it closes or closed; absent while nothing ends it")),
@@ -95,7 +91,7 @@ export const HistorySchema = named(
           correct_option: correctOption,
           answers: v.exactOptional(
             described(
-              v.array(v.object({ id, text: described(v.string(), "What the fan wrote") })),
+              v.array(v.object({ id, text: describedText("What the fan wrote") })),
               "Texts of fans that are shown, the one that was shown last first",
             ),
           ),
@@ -118,7 +114,7 @@ export const LatestResultsSchema = named(
       v.array(
         v.object({
           id,
-          content_type: described(v.string(), "Type of the content"),
+          content_type: describedText("Type of the content"),
           published_at_iso: knownIso("When it was published"),
           results_revealed_at_iso: knownIso("When its results became public"),
           question,
@@ -138,7 +134,7 @@ export const LiveStatsSchema = named(
   "LiveStats",
   v.object({
     id,
-    state: described(v.string(), "State of the event"),
+    state: describedText("State of the event"),
     actions: count("Number of actions that named the event or one of its elements"),
     elements: described(
       v.array(
@@ -155,7 +151,7 @@ export const LiveStatsSchema = named(
 
 const pageMembers = {
   now: count("When the document was made, in Unix milliseconds"),
-  page: described(v.string(), "Version of the pages; a page of another one should load itself anew"),
+  page: describedText("Version of the pages; a page of another one should load itself anew"),
 };
 const boards = (owner: string) =>
   described(v.record(v.string(), ListSchema), `Leaderboards of ${owner}, by id`);

@@ -16,6 +16,7 @@ import {
   shownEvents,
 } from "../../fans/directory/open_events.ts";
 import { directoryPartition, type Places, type StoredEvent } from "../../fans/directory/records.ts";
+import { describedText } from "../../http/mod.ts";
 import { Batcher, Cache, type Loaded } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import { type ReadRecord, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
@@ -290,12 +291,12 @@ type FeedParameters = { readonly prefix: string; readonly projectId?: string; re
 
 export const FeedParams: Readonly<Record<FeedOwner, v.GenericSchema<unknown, FeedParameters>>> = {
   projects: v.object({
-    prefix: described("First two characters of the id"),
-    projectId: described("Id of the project"),
+    prefix: describedText("First two characters of the id"),
+    projectId: describedText("Id of the project"),
   }),
   events: v.object({
-    prefix: described("First two characters of the id"),
-    eventId: described("Id of the event"),
+    prefix: describedText("First two characters of the id"),
+    eventId: describedText("Id of the event"),
   }),
 };
 
@@ -331,10 +332,6 @@ export function projectFeedUrls(publicUrl: string, id: string): Readonly<Record<
 export function eventFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
   const of = (name: string): string => urlOf(publicUrl, "events", id, name);
   return { history: of("history"), latest_results: of("latest_results"), livestats: of("livestats") };
-}
-
-function described(text: string) {
-  return v.pipe(v.string(), v.description(text));
 }
 
 /** Returns the value of each field for every locale, or else that of its first one. Addresses lose their scheme. */

@@ -1,11 +1,17 @@
 /** Settings of projects as documents: reading them from files, and how two of them differ. */
 
 import { jsonPointer } from "../../base/errors/mod.ts";
+import {
+  isMembers,
+  isSame,
+  type Difference as JsonDifference,
+  differences as jsonDifferences,
+} from "../../base/json/mod.ts";
 import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, missingFile } from "../frame/errors.ts";
-import { isMap, parsedJson } from "../frame/text.ts";
+import { parsedJson } from "../frame/text.ts";
 
 const settingsBytesMax = 4 * 1_048_576;
 /** Most bytes of a file, which may be indented. */
@@ -84,22 +90,20 @@ function faultsOf(value: unknown): readonly Fault[] {
   if (!Array.isArray(value)) return [["", 'Expected a list of {"key", "values"}']];
   const keys = new Map<string, number>();
   return value.flatMap((item: unknown, index): readonly Fault[] => {
-    if (!isMap(item)) return [[`/${index}`, 'Expected {"key", "values"}']];
+    if (!isMembers(item)) return [[`/${index}`, 'Expected {"key", "values"}']];
     const { key, values } = item as Partial<Setting>;
     const first = typeof key === "string" ? keys.get(key) : undefined;
     if (typeof key === "string" && first === undefined) keys.set(key, index);
     const faults: readonly (Fault | false)[] = [
       (typeof key !== "string" || key === "") && [`/${index}/key`, "Expected a text"],
       first !== undefined && [`/${index}/key`, `Expected another key than that of /${first}`],
-      !isMap(values) && [`/${index}/values`, "Expected an object"],
+      !isMembers(values) && [`/${index}/values`, "Expected an object"],
     ];
     return faults.filter(fault => fault !== false);
   });
 }
 
-export interface Difference {
-  /** `order`: the same settings in another order. */
-  readonly op: "add" | "remove" | "change" | "order";
+export interface Difference extends Pick<JsonDifference, "op"> {
   readonly key: string;
   /** JSON Pointer into the setting. */
   readonly pointer: string;
@@ -109,25 +113,16 @@ export interface Difference {
 }
 
 export function differences(from: readonly Setting[], to: readonly Setting[]): readonly Difference[] {
-  const [before, after] = [byKey(from), byKey(to)];
-  const all = [...new Set([...before.keys(), ...after.keys()])];
-  const found = all.flatMap(key => differencesAt(before.get(key), after.get(key), key, ""));
-  if (found.length > 0) return found;
-  const [old, now] = [[...before.keys()], [...after.keys()]];
-  const isMoved = old.join("\n") !== now.join("\n");
-  return isMoved ? [{ op: "order", key: "", pointer: "", from: old, to: now }] : [];
-}
-
-function byKey(settings: readonly Setting[]): ReadonlyMap<string, Setting> {
-  return new Map(settings.map(setting => [setting.key, setting]));
-}
-
-function differencesAt(from: unknown, to: unknown, key: string, pointer: string): readonly Difference[] {
-  if (isMap(from) && isMap(to)) {
-    const names = [...new Set([...Object.keys(from), ...Object.keys(to)])];
-    return names.flatMap(name => differencesAt(from[name], to[name], key, pointer + jsonPointer(name)));
+  const found = jsonDifferences(byKey(from), byKey(to), { hasWholeLists: true });
+  if (found.length > 0) {
+    return found.map(({ op, path: [key = "", ...rest], from: before = null, to: after = null }) => {
+      return { op, key: String(key), pointer: jsonPointer(...rest), from: before, to: after };
+    });
   }
-  if (from === undefined) return [{ op: "add", key, pointer, from: null, to }];
-  if (to === undefined) return [{ op: "remove", key, pointer, from, to: null }];
-  return canonicalJson(from) === canonicalJson(to) ? [] : [{ op: "change", key, pointer, from, to }];
+  const [old, now] = [from, to].map(settings => settings.map(({ key }) => key));
+  return isSame(old, now) ? [] : [{ op: "order", key: "", pointer: "", from: old, to: now }];
+}
+
+function byKey(settings: readonly Setting[]): Readonly<Record<string, Setting>> {
+  return Object.fromEntries(settings.map(setting => [setting.key, setting]));
 }

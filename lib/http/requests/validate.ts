@@ -177,6 +177,16 @@ export function nameOf(schema: GenericSchema): string | null {
   return names.get(schema) ?? null;
 }
 
+/** Adds what documents say of a value. */
+export function described<S extends GenericSchema>(schema: S, description: string) {
+  return v.pipe(schema, v.description(description));
+}
+
+/** Returns the schema of a text with what documents say of it. */
+export function describedText(description: string) {
+  return described(v.string(), description);
+}
+
 /** Longest id of a user, in characters. */
 export const userIdCharactersMax = 128;
 /** What an id of a user must be. Lists of ids are separated by commas, and spaces around them are not part of an id. */

@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { differences, isMembers, isSame, type Members } from "../../../base/json/mod.ts";
 import type { FieldError } from "../../../client/mod.ts";
 import { contrast, contrastMin, nearestReadable } from "../../shared/colours.ts";
 import { Preview } from "../../shared/page/preview_frame.tsx";
 import type { Resource } from "./api.ts";
 import { Moved } from "./documents/editor.tsx";
-import { differences, isMembers, isSame, type Members } from "./documents/json_text.ts";
 import { type Live, type Saved, useSaved } from "./documents/saved.ts";
 import { messageOf } from "./problem.ts";
 import { Act, Problem } from "./ui.tsx";
@@ -136,7 +136,7 @@ const sample = {
   },
 };
 
-interface LabelledProps {
+interface FieldGroupProps {
   readonly label: string;
   readonly hint?: string;
   readonly faults: readonly FieldError[];
@@ -146,7 +146,7 @@ interface LabelledProps {
 }
 
 /** Fields with their heading, hint and faults. */
-function Labelled({ label, hint, faults, at, children }: LabelledProps) {
+function FieldGroup({ label, hint, faults, at, children }: FieldGroupProps) {
   const own = faults.filter(({ pointer }) => pointer === at || pointer.startsWith(`${at}/`));
   return (
     <fieldset class="field" data-wrong={own.length > 0}>
@@ -166,15 +166,15 @@ function Looks({ page, set, change, faults }: FormProps) {
   const { logo, font } = page.show;
   return (
     <>
-      <Labelled label="Name" at="/name" faults={faults}>
+      <FieldGroup label="Name" at="/name" faults={faults}>
         <input
           aria-label="Name of the project"
           value={page.name}
           maxLength={200}
           onInput={event => set({ ...page, name: event.currentTarget.value })}
         />
-      </Labelled>
-      <Labelled
+      </FieldGroup>
+      <FieldGroup
         label="Logo"
         hint="The https address of an image, such as that of an asset."
         at="/services/show/logo"
@@ -188,7 +188,7 @@ function Looks({ page, set, change, faults }: FormProps) {
             change({ logo: value.trim() === "" ? undefined : value.trim() })
           }
         />
-      </Labelled>
+      </FieldGroup>
       <Colours
         colours={isMembers(page.show.colours) ? page.show.colours : {}}
         change={change}
@@ -245,7 +245,7 @@ function Colours({ colours, change, faults }: ColoursProps) {
   );
   const hasGround = ground !== undefined || ink !== undefined;
   return (
-    <Labelled label="Colours" at="/services/show/colours" faults={faults}>
+    <FieldGroup label="Colours" at="/services/show/colours" faults={faults}>
       <div class="colours">
         <span>Accent</span>
         {field("accent", "Accent")}
@@ -274,7 +274,7 @@ function Colours({ colours, change, faults }: ColoursProps) {
         <Contrast ground={ground} ink={ink} onInk={value => setColours({ ink: value })} />
       )}
       {accent !== undefined && !isColour(accent) && <p class="fault">Write a colour as #1b5bdb.</p>}
-    </Labelled>
+    </FieldGroup>
   );
 }
 
@@ -314,7 +314,7 @@ interface ChoiceProps {
 
 function Choice({ label, name, value, options, onValue, at, faults }: ChoiceProps) {
   return (
-    <Labelled label={label} at={at} faults={faults}>
+    <FieldGroup label={label} at={at} faults={faults}>
       <div class="row">
         {Object.entries(options).map(([option, title]) => (
           <label key={option} class="row">
@@ -329,7 +329,7 @@ function Choice({ label, name, value, options, onValue, at, faults }: ChoiceProp
           </label>
         ))}
       </div>
-    </Labelled>
+    </FieldGroup>
   );
 }
 
@@ -350,7 +350,7 @@ function Offers({ page, change, faults, boards }: FormProps) {
         at="/services/show/signIn"
         faults={faults}
       />
-      <Labelled
+      <FieldGroup
         label="Action of votes"
         hint="The page reports votes under this name, which the loyalty of the space declares."
         at="/services/show/actions"
@@ -364,8 +364,8 @@ function Offers({ page, change, faults, boards }: FormProps) {
             change({ actions: value.trim() === "" ? undefined : { vote: value.trim() } })
           }
         />
-      </Labelled>
-      <Labelled
+      </FieldGroup>
+      <FieldGroup
         label="Pages that may show it in a frame"
         hint="One origin a line, such as https://club.example. Browsers show it on no other site."
         at="/services/show/embed"
@@ -379,7 +379,7 @@ function Offers({ page, change, faults, boards }: FormProps) {
             change({ embed: value === "" ? undefined : { origins: value.split("\n") } })
           }
         />
-      </Labelled>
+      </FieldGroup>
     </>
   );
 }
@@ -399,7 +399,7 @@ function Boards({ boards, chosen, change, faults }: BoardsProps) {
   };
   const rows = list === null ? boards : [...list, ...boards.filter(id => !list.includes(id))];
   return (
-    <Labelled label="Boards" at="/services/show/boards" faults={faults}>
+    <FieldGroup label="Boards" at="/services/show/boards" faults={faults}>
       <label class="row">
         <input
           type="checkbox"
@@ -449,7 +449,7 @@ function Boards({ boards, chosen, change, faults }: BoardsProps) {
           })}
         </ol>
       )}
-    </Labelled>
+    </FieldGroup>
   );
 }
 

@@ -2,12 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  differences,
-  merge,
-  readJson,
-  spanOf,
-} from "../../../../lib/pages/studio/page/documents/json_text.ts";
+import { readJson, spanOf } from "../../../../lib/pages/studio/page/documents/json_text.ts";
 
 describe("the text of a document", () => {
   const text = '{ "a~/b": [1, {"id": "x"}], "__proto__": "kept" }';
@@ -39,45 +34,5 @@ describe("the text of a document", () => {
     };
     for (const [each, at] of Object.entries(faults)) assert.equal(readJson(each).fault?.at, at, each);
     assert.match(readJson("[".repeat(100_000)).fault?.detail ?? "", /at most 100/);
-  });
-});
-
-describe("two documents", () => {
-  const rule = (id: string, points: number) => ({ id, points });
-
-  it("differ part by part, and in lists by the ids of their items", () => {
-    const found = differences(
-      { rules: [rule("a", 1), rule("b", 2), rule("c", 3)], zone: "UTC", tags: ["x"] },
-      { rules: [rule("new", 9), rule("c", 3), rule("a", 4)], tags: ["x", "y"] },
-    );
-    assert.deepEqual(
-      found.map(({ op, path }) => `${op} ${path.join(".")}`),
-      [
-        "change rules.a.points",
-        "remove rules.b",
-        "add rules.new",
-        "order rules",
-        "remove zone",
-        "change tags",
-      ],
-    );
-    assert.deepEqual(differences({ a: 1, b: [] }, { b: [], a: 1 }), [], "the order of members says nothing");
-    assert.deepEqual(differences([rule("a", 1)], []), [{ op: "remove", path: ["a"], from: rule("a", 1) }]);
-  });
-
-  it("join where they changed other parts, and keep mine where both changed one", () => {
-    const base = { rules: [rule("a", 1), rule("b", 2), rule("c", 3)], zone: "UTC" };
-    const mine = { rules: [rule("a", 5), rule("c", 3), rule("mine", 7)], zone: "UTC" };
-    const theirs = {
-      rules: [rule("a", 6), rule("b", 2), rule("c", 4), rule("theirs", 8)],
-      zone: "Europe/Berlin",
-    };
-    assert.deepEqual(merge(base, mine, theirs), {
-      value: {
-        rules: [rule("a", 5), rule("c", 4), rule("mine", 7), rule("theirs", 8)],
-        zone: "Europe/Berlin",
-      },
-      conflicts: [["rules", "a", "points"]],
-    });
   });
 });

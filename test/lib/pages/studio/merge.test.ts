@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Path } from "../../../../lib/base/json/mod.ts";
 import {
   type Attributes,
   merge,
-  type Path,
   valueAt,
   withValue,
 } from "../../../../lib/pages/studio/page/editor/merge.ts";

@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
+import { type Difference, isMembers } from "../../../../base/json/mod.ts";
 import type { FieldError } from "../../../../client/mod.ts";
 import { messageOf } from "../problem.ts";
 import { Act, announce } from "../ui.tsx";
-import { type Difference, isMembers, type JsonText, type Span, spanOf } from "./json_text.ts";
+import { type JsonText, type Span, spanOf } from "./json_text.ts";
 import type { EditedDocument } from "./saved.ts";
 
 interface EditorProps {

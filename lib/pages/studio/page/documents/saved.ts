@@ -1,17 +1,9 @@
 /** Something that is edited as a whole and saved unless somebody else has changed it meanwhile. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type Difference, differences, isSame, type Merged, merge } from "../../../../base/json/mod.ts";
 import { type FieldError, GrandstandError } from "../../../../client/mod.ts";
-import {
-  type Difference,
-  differences,
-  isSame,
-  type JsonText,
-  jsonText,
-  type Merged,
-  merge,
-  readJson,
-} from "./json_text.ts";
+import { type JsonText, jsonText, readJson } from "./json_text.ts";
 
 export interface Live<T> {
   readonly value: T;

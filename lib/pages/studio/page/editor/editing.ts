@@ -4,13 +4,14 @@
  */
 
 import { type Signal, signal } from "@preact/signals";
+import type { Conflict, Path } from "../../../../base/json/mod.ts";
 import { type FieldError, GrandstandError } from "../../../../client/mod.ts";
 import type { Resource } from "../api.ts";
 import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import type { ViewContext } from "../view.ts";
 import { type Draft, Drafts } from "./drafts.ts";
-import { type Attributes, type Conflict, merge, type Path, valueAt, withValue } from "./merge.ts";
+import { type Attributes, merge, valueAt, withValue } from "./merge.ts";
 
 /** Time without a keystroke after which a draft is saved, in ms. */
 const pauseMs = 1_500;

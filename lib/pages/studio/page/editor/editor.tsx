@@ -3,6 +3,7 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ContentType, Property } from "../../../../authoring/table/content_types.ts";
+import type { Path } from "../../../../base/json/mod.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import { Preview } from "../../../shared/page/preview_frame.tsx";
 import { readZone } from "../answers.tsx";
@@ -15,7 +16,7 @@ import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Editing, nameOf } from "./editing.ts";
 import { AroundContext, area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
-import { type Path, valueAt } from "./merge.ts";
+import { valueAt } from "./merge.ts";
 import { Conflicts, Gone, Offer, Stranded } from "./questions.tsx";
 
 interface EditorProps {

@@ -3,11 +3,11 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId, useRef, useState } from "preact/hooks";
 import type { Property } from "../../../../authoring/table/content_types.ts";
+import type { Path } from "../../../../base/json/mod.ts";
 import { instantOf, localIn, ownZone } from "../plan/zones.ts";
 import { type Rundown, titleOf } from "../run/rundown.ts";
 import type { ViewContext } from "../view.ts";
 import type { Editing } from "./editing.ts";
-import type { Path } from "./merge.ts";
 
 /** The show around the element, which fields choose from. */
 export interface Around {

@@ -3,30 +3,28 @@
  * a conflict.
  */
 
-export type Attributes = Readonly<Record<string, unknown>>;
+import {
+  type Conflict,
+  isMembers,
+  isSame,
+  type Members,
+  type Merged,
+  merge as mergeJson,
+  type Path,
+} from "../../../../base/json/mod.ts";
 
-/**
- * The place of a value: `["name"]`, `["custom_fields", "points", "all"]`, `["question", "fields", "question", "de"]`,
- * `["question", "options", 1, "text", "de"]`, or `["question", "options"]` for all options.
- */
-export type Path = readonly (string | number)[];
+export type Attributes = Members;
 
-export interface Conflict {
-  readonly path: Path;
-  readonly mine: unknown;
-  readonly theirs: unknown;
-}
-
-export interface Merge {
+export interface Merge extends Omit<Merged, "value"> {
   /** Mine where there is a conflict. */
   readonly attributes: Attributes;
-  readonly conflicts: readonly Conflict[];
-  /** What they alone changed. */
-  readonly taken: readonly Path[];
 }
 
-/** Attributes with fields by key, so that a path leads to each value. */
-type Tree = Readonly<Record<string, unknown>>;
+/**
+ * Attributes with fields by key, so that a path leads to each value: `["name"]`, `["custom_fields", "points", "all"]`,
+ * `["question", "fields", "question", "de"]`, `["question", "options", 1, "text", "de"]`, or `["question", "options"]` for all options.
+ */
+type Tree = Members;
 type Versions = readonly [base: unknown, mine: unknown, theirs: unknown];
 
 interface Found {
@@ -95,7 +93,7 @@ function mergeQuestion(
   versions: Versions,
   { found, isReordered }: { readonly found: Found; readonly isReordered: boolean },
 ): unknown {
-  if (versions.every(version => !isRecord(version)))
+  if (versions.every(version => !isMembers(version)))
     return mergeValues(["question"], versions, { found, depth: 0 });
   const path = ["question"];
   const fields = mergeValues([...path, "fields"], valuesOf(versions, "fields"), { found, depth: 2 });
@@ -116,21 +114,19 @@ function mergeValues(
   versions: Versions,
   { found, depth }: { readonly found: Found; readonly depth: number },
 ): unknown {
-  if (depth > 0 && versions.every(version => version === undefined || isRecord(version))) {
-    const merged = keysOf(versions).map(key => {
-      const inner = mergeValues([...path, key], valuesOf(versions, key), { found, depth: depth - 1 });
-      return [key, inner] as const;
-    });
-    return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
-  }
-  const [base, mine, theirs] = versions;
-  if (isSame(mine, theirs) || isSame(base, theirs)) return mine;
-  if (isSame(base, mine)) {
-    found.taken.push(path);
-    return theirs;
-  }
-  found.conflicts.push({ path, mine, theirs });
-  return mine;
+  const { value, conflicts, taken } = mergeJson(...aligned(versions, depth), { path, depth });
+  found.conflicts.push(...conflicts);
+  found.taken.push(...taken);
+  return value;
+}
+
+/** Gives each version the fields of all, so that values are compared where only one has the field. */
+function aligned(versions: Versions, depth: number): Versions {
+  if (depth === 0 || !versions.every(version => version === undefined || isMembers(version))) return versions;
+  const columns = keysOf(versions).map(key => [key, aligned(valuesOf(versions, key), depth - 1)] as const);
+  return versions.map((_, index) =>
+    Object.fromEntries(columns.map(([key, values]) => [key, values[index]])),
+  ) as unknown as Versions;
 }
 
 /**
@@ -155,7 +151,7 @@ function hasMoved(base: readonly unknown[], list: readonly unknown[]): boolean {
 }
 
 function optionsOf({ question }: Tree): readonly unknown[] {
-  const options = isRecord(question) ? question.options : undefined;
+  const options = isMembers(question) ? question.options : undefined;
   return Array.isArray(options) ? options : [];
 }
 
@@ -172,7 +168,7 @@ function treeOf({ custom_fields: fields, question, ...rest }: Attributes): Tree 
   return {
     ...rest,
     ...(fields !== undefined && { custom_fields: fieldTree(fields as readonly Field[]) }),
-    ...(question !== undefined && { question: isRecord(question) ? questionTree(question) : question }),
+    ...(question !== undefined && { question: isMembers(question) ? questionTree(question) : question }),
   };
 }
 
@@ -196,7 +192,7 @@ function attributesOf({ custom_fields: fields, question, ...rest }: Tree): Attri
     ...rest,
     ...(fields !== undefined && { custom_fields: fieldsOf(fields as Tree) }),
     ...(question !== undefined && {
-      question: isRecord(question)
+      question: isMembers(question)
         ? {
             fields: fieldsOf((question.fields ?? {}) as Tree),
             options: ((question.options ?? []) as readonly Tree[]).map(optionOf),
@@ -218,23 +214,10 @@ function withoutMissing(values: Tree): Tree {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-function isRecord(value: unknown): value is Tree {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function keysOf(versions: readonly unknown[]): readonly string[] {
-  return [...new Set(versions.flatMap(version => (isRecord(version) ? Object.keys(version) : [])))];
+  return [...new Set(versions.flatMap(version => (isMembers(version) ? Object.keys(version) : [])))];
 }
 
 function valuesOf(versions: readonly unknown[], key: string): Versions {
-  return versions.map(version => (isRecord(version) ? version[key] : undefined)) as unknown as Versions;
-}
-
-/** Compares values of JSON, whatever the order of their members. */
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((each, index) => isSame(each, b[index]));
-  if (!isRecord(a) || !isRecord(b)) return false;
-  return keysOf([a, b]).every(key => isSame(a[key], b[key]));
+  return versions.map(version => (isMembers(version) ? version[key] : undefined)) as unknown as Versions;
 }

@@ -2,10 +2,11 @@
 
 import { useId, useState } from "preact/hooks";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
+import type { Conflict } from "../../../../base/json/mod.ts";
 import type { Desk } from "../run/desk.ts";
 import { Act } from "../ui.tsx";
 import { type Editing, nameOf } from "./editing.ts";
-import { type Attributes, type Conflict, merge, valueAt } from "./merge.ts";
+import { type Attributes, merge, valueAt } from "./merge.ts";
 
 interface AskingProps {
   readonly editing: Editing;

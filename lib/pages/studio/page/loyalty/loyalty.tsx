@@ -1,10 +1,11 @@
 /** The loyalty configuration of a space: edited, compared, played and tried. */
 
 import { useEffect, useState } from "preact/hooks";
+import { isMembers } from "../../../../base/json/mod.ts";
 import { type FieldError, GrandstandError } from "../../../../client/mod.ts";
 import type { Resource } from "../api.ts";
 import { DocumentEditor, Moved, OpenFile, SavePart, saveFile } from "../documents/editor.tsx";
-import { isMembers, jsonText } from "../documents/json_text.ts";
+import { jsonText } from "../documents/json_text.ts";
 import { type EditedDocument, type Live, useDocument } from "../documents/saved.ts";
 import { hrefOf } from "../places.ts";
 import { Problem } from "../ui.tsx";

@@ -1,9 +1,10 @@
 /** Scenarios that play in the page against the configuration as it is edited: no fan and no server takes part. */
 
 import { useMemo, useState } from "preact/hooks";
+import { isMembers } from "../../../../base/json/mod.ts";
 import type { Resource } from "../api.ts";
 import { DocumentEditor, OpenFile, saveFile } from "../documents/editor.tsx";
-import { isMembers, jsonText, readJson } from "../documents/json_text.ts";
+import { jsonText, readJson } from "../documents/json_text.ts";
 import { Act } from "../ui.tsx";
 import type { Played, ScenarioCheck } from "./engine.ts";
 import type { PartProps } from "./part.ts";

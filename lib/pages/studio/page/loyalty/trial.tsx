@@ -1,8 +1,8 @@
 /** What an action of a real fan would do now. Nothing changes. */
 
 import { useEffect, useState } from "preact/hooks";
+import { isMembers } from "../../../../base/json/mod.ts";
 import type { Api, Role } from "../api.ts";
-import { isMembers } from "../documents/json_text.ts";
 import { messageOf } from "../problem.ts";
 import { Act } from "../ui.tsx";
 import { refusalOf } from "../view.ts";

@@ -1,9 +1,9 @@
 /** Versions of a loyalty configuration: who made them, how two differ, and the way back. */
 
 import { useEffect, useState } from "preact/hooks";
+import { type Difference, differences } from "../../../../base/json/mod.ts";
 import type { Resource } from "../api.ts";
 import { Differences } from "../documents/editor.tsx";
-import { type Difference, differences } from "../documents/json_text.ts";
 import { messageOf } from "../problem.ts";
 import { ask, Problem } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
