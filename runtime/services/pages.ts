@@ -184,9 +184,14 @@ function onRequest(name: string, build: () => Promise<readonly PageFile[]>) {
   };
 }
 
-/** Builds the files of the show: its script with the parts that load when they are needed, and its style. */
+/** Builds the files of the show: its script with the parts that load when they are needed, its style, and the script of other pages. */
 export async function buildShow(): Promise<readonly PageFile[]> {
-  return await bundleFiles("pages/show/page", ["main.tsx", "style.css", "screen.css"]);
+  const folder = "pages/show/page";
+  const [files, embed] = await Promise.all([
+    bundleFiles(folder, ["main.tsx", "style.css", "screen.css"]),
+    bundleFiles(folder, ["embed.ts"]),
+  ]);
+  return [...files, ...embed.map(file => ({ ...file, name: "embed.js" }))];
 }
 
 /** Builds the studio: its HTML, which names what is loaded first, and the parts that load when they are needed. */

@@ -89,6 +89,20 @@ describe("the page of the show", () => {
     assert.ok(sum(/^more-/) <= 9 * kilobyte);
   });
 
+  it("has a script for other pages at an address that stays: tagged, cached for minutes, open to every origin", async () => {
+    const { status, headers, text } = await world.call("/show/embed.js", {
+      headers: { origin: "https://club.example" },
+    });
+    assert.equal(status, 200);
+    assert.match(text, /grandstand-show/);
+    assert.equal(headers.get("content-type"), "text/javascript; charset=utf-8");
+    assert.equal(headers.get("cache-control"), "public, max-age=300");
+    assert.equal(headers.get("access-control-allow-origin"), "*");
+    assert.equal(headers.get("cross-origin-resource-policy"), "cross-origin");
+    const known = { "if-none-match": headers.get("etag") ?? "" };
+    assert.equal((await world.call("/show/embed.js", { headers: known })).status, 304);
+  });
+
   it("takes the settings of a project: colours that can be read, origins of frames, boards", async () => {
     const bad = await set({ colours: { ground: "#ffffff", ink: "#999999" } });
     assert.equal(bad.status, 422);
@@ -115,6 +129,7 @@ describe("the page of the show", () => {
     const { text, headers } = await world.call(`/show?project=${ids.project}`);
     const data = dataOf(text);
     assert.deepEqual(data.boards, ["speed"]);
+    assert.deepEqual(data.hosts, ["https://club.example"]);
     assert.deepEqual(data.settings.colours, { accent: "#b3123f" });
     assert.match(
       headers.get("content-security-policy") ?? "",

@@ -42,9 +42,11 @@ describe("the page of the show", () => {
     const script = kilobytes(/^(main|chunk)-/);
     const style = kilobytes(/^style-/);
     const later = kilobytes(/^more-/);
+    const element = kilobytes(/^embed\.js$/);
     assert.ok(script > 10 && script <= 36, `${script} KB of script`);
     assert.ok(style > 1 && style <= 6, `${style} KB of style`);
     assert.ok(later > 1 && later <= 18, `${later} KB of board, me, shop and sign-in`);
-    assertTableSays("show: script, style", [script, style, later]);
+    assert.ok(element > 0.3 && element <= 1.5, `${element} KB of the element`);
+    assertTableSays("show: script, style", [script, style, later, element]);
   });
 });

@@ -12,7 +12,7 @@ export { Html, html } from "./html.ts";
 
 /** A file of a page. */
 export interface PageFile {
-  /** Name under the path of the page, with a digest of the contents; a page itself has the name "". */
+  /** Name under the path of the page, with a digest of the contents unless it has to stay; a page itself has the name "". */
   readonly name: string;
   readonly mediaType: string;
   readonly text: string;

@@ -51,6 +51,9 @@ const fileFields = {
   "access-control-allow-origin": "*",
   "cross-origin-resource-policy": "cross-origin",
 };
+/** The script of pages that show it in a frame, whose address they keep. */
+const embedFile = "embed.js";
+const embedFields = { ...fileFields, "cache-control": "public, max-age=300" };
 const definition = {
   method: "GET",
   auth: open,
@@ -96,9 +99,9 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
       404: { description: "The page that says that there is no such show" },
     },
     async handle({ request, query }) {
-      const found = await dataOf(services, query);
+      const data = await dataOf(services, query);
       const built = await read();
-      const title = found === null ? "Show" : titleOf(found.data);
+      const title = data === null ? "Show" : titleOf(data);
       const view = screenViews.find(each => each === query.view) ?? null;
       const page = {
         title,
@@ -108,16 +111,13 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
         styles: ["style-", ...(view === null ? [] : ["screen-"])].flatMap(each => namesOf(built, each)),
       };
       const isPreview = query.preview === "1";
-      const origins = isPreview ? [] : (found?.origins ?? []);
+      const origins = isPreview ? [] : (data?.hosts ?? []);
       const policy = policyFields(services.publicUrl, origins, isPreview);
       const headers = { ...policy, "cache-control": "no-cache" };
-      if (found === null) {
-        const body = pageText({ ...page, data: null });
-        return { status: 404 as const, text: body, headers };
-      }
-      const body = pageText({ ...page, data: found.data });
+      const body = pageText({ ...page, data });
+      if (data === null) return { status: 404 as const, text: body, headers };
       // The time alone is no other page.
-      const digest = await digestOf(pageText({ ...page, data: { ...found.data, now: 0 } }));
+      const digest = await digestOf(pageText({ ...page, data: { ...data, now: 0 } }));
       return taggedReply(
         request,
         { text: body, mediaType: "text/html", digest: digest.slice("sha256:".length, 39) },
@@ -133,25 +133,23 @@ function fileRoute(read: ReadPageFiles) {
     path: "/show/:file",
     operation: "getShowFile",
     summary: "Get a file of the show",
-    description: "A script or style of the page. Its name has a digest, so that it never changes.",
+    description:
+      "A script or style of the page. Its name has a digest, so that it never changes, but for `embed.js`, which defines the element `<grandstand-show>`.",
     params: v.object({ file: v.pipe(v.string(), v.description("Name of the file")) }),
     responses: { 200: { description: "The file" }, ...unchanged },
     handle: async ({ request, params }) =>
-      fileReply(request, await read(), { name: params.file, headers: fileFields }),
+      fileReply(request, await read(), {
+        name: params.file,
+        headers: params.file === embedFile ? embedFields : fileFields,
+      }),
   });
-}
-
-interface Found {
-  readonly data: PageData;
-  /** Origins whose pages may show it in a frame. */
-  readonly origins: readonly string[];
 }
 
 /** Returns what the page shows; null if there is no such event or project. */
 async function dataOf(
   { sources, clock, publicUrl, version }: ShowServices,
   { event, project }: { readonly event?: string; readonly project?: string },
-): Promise<Found | null> {
+): Promise<PageData | null> {
   const eventId = event !== undefined && isUuid(event) ? event.toLowerCase() : null;
   const owned = eventId === null ? null : await sources.event(eventId);
   const projectId = owned?.event.projectId ?? project?.toLowerCase() ?? "";
@@ -162,23 +160,21 @@ async function dataOf(
   const { id, name, spaceId, organisationId, settings } = source.project;
   const { embed, ...shown } = showSettings(settings);
   return {
-    origins: embed?.origins ?? [],
-    data: {
-      now,
-      version,
-      project: { id, name, spaceId, organisationId, locales: listings.project.locales },
-      event: owned === null ? null : eventId,
-      events: listings.events.slice(0, eventsMax).map(each => ({
-        id: each.id,
-        name: each.name,
-        state: each.state,
-        start_at: each.start_at,
-        end_at: each.end_at,
-      })),
-      boards: shownBoards(settings),
-      limitsPlaces: [settings, owned?.event.settings].some(each => each?.location !== undefined),
-      settings: shown,
-    },
+    now,
+    version,
+    project: { id, name, spaceId, organisationId, locales: listings.project.locales },
+    event: owned === null ? null : eventId,
+    events: listings.events.slice(0, eventsMax).map(each => ({
+      id: each.id,
+      name: each.name,
+      state: each.state,
+      start_at: each.start_at,
+      end_at: each.end_at,
+    })),
+    boards: shownBoards(settings),
+    limitsPlaces: [settings, owned?.event.settings].some(each => each?.location !== undefined),
+    hosts: embed?.origins ?? [],
+    settings: shown,
   };
 }
 

@@ -28,5 +28,7 @@ export interface PageData {
   readonly boards: readonly string[];
   /** True where project or event say for which countries they are. */
   readonly limitsPlaces: boolean;
+  /** Origins whose pages may show it in a frame, and hand it their user. */
+  readonly hosts: readonly string[];
   readonly settings: Omit<ShowSettings, "boards" | "embed">;
 }

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { textOn } from "../../shared/colours.ts";
 import { type Preview, receivePreviews } from "../../shared/page/preview.ts";
 import type { PageData } from "../page_data.ts";
+import { hostPort, serveHost } from "./embedded.ts";
 import { Events } from "./events.tsx";
 import { Toasts } from "./notices.tsx";
 import { Now } from "./now.tsx";
@@ -219,6 +220,7 @@ async function open(): Promise<void> {
   const page = document.getElementById("page");
   const data = JSON.parse(document.getElementById("data")?.textContent ?? "null") as PageData | null;
   if (page === null) return;
+  const host = hostPort(data?.hosts ?? []);
   const asked = new URLSearchParams(location.search);
   const wanted = [asked.get("locale") ?? "", ...navigator.languages].filter(name => name !== "");
   const { view } = document.documentElement.dataset;
@@ -236,8 +238,9 @@ async function open(): Promise<void> {
   if (asked.has("preview")) return followPreviews({ data, theme, only, draw });
   const show = new Show(data, { only });
   draw(show);
-  if (view === undefined) await show.start();
-  else show.follow();
+  if (view !== undefined) return show.follow();
+  void host.then(port => serveHost(show, port));
+  await show.start();
 }
 
 /** Returns what draws the view that the address names. */

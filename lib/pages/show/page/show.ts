@@ -20,7 +20,7 @@ import type { ListedEvent, PageData } from "../page_data.ts";
 import { fieldOf, savesData, textOf, titleOf } from "./content.tsx";
 import { ShowTime } from "./show_time.ts";
 import { t } from "./texts.ts";
-import { Votes } from "./votes.ts";
+import { type CountedVote, Votes } from "./votes.ts";
 
 export type Item = LiveEvent["history"]["timeline"][number];
 export type Stat = LiveEvent["livestats"]["elements"][number];
@@ -101,11 +101,14 @@ export class Show {
   readonly ended = signal<FanUser | null>(null);
   readonly points = signal<Readonly<Record<string, number>> | null>(null);
   readonly notices = signal<readonly Notice[]>([]);
+  /** The vote that was counted last. */
+  readonly counted = signal<CountedVote | null>(null);
   /** What the live region says. */
   readonly said = signal("");
   #heardAt = performance.now();
   #watching = new AbortController();
   #joining: Promise<FanUser> | null = null;
+  #admitted: Promise<void> = Promise.resolve();
   readonly #seen = new Set<string>();
 
   constructor(data: PageData, { isPreview = false, only = null }: ShowOptions = {}) {
@@ -136,7 +139,10 @@ export class Show {
       isPreview,
       loyalty: this.client.loyalty,
       join: () => this.join(),
-      acted: () => this.acted(),
+      acted: vote => {
+        this.counted.value = vote;
+        return this.acted();
+      },
     });
   }
 
@@ -172,8 +178,14 @@ export class Show {
     void this.refreshFan();
   }
 
+  /** Lets nobody join as a guest until it is known who the host's user is. */
+  admit(admitted: Promise<void>): void {
+    this.#admitted = admitted;
+  }
+
   /** Returns the fan of this device; a guest where nobody is signed in. @throws {GrandstandError} */
   async join(): Promise<FanUser> {
+    await this.#admitted;
     const known = await this.client.session.user();
     if (known !== null) return known;
     this.#joining ??= this.client.session

@@ -39,6 +39,15 @@ export interface Ballot {
   readonly text?: string;
 }
 
+/** A vote that the server has counted. */
+export interface CountedVote {
+  readonly elementId: string;
+  /** Numbers of the options, from 1. */
+  readonly options: readonly number[];
+  /** Whether it was right, where that is public after the own vote. */
+  readonly isRight?: boolean | undefined;
+}
+
 interface Queued extends Ballot {
   /** Null: cast before anybody was signed in, for whoever signs in next. */
   readonly userId: string | null;
@@ -58,8 +67,8 @@ interface VotesOptions {
   readonly loyalty: Client<{ readonly loyalty: typeof loyalty }>["loyalty"];
   /** Lets the fan have a session. */
   join(): Promise<FanUser>;
-  /** Follows the effects of a vote. */
-  acted(): Promise<void>;
+  /** Follows the effects of a vote that was counted. */
+  acted(vote: CountedVote): Promise<void>;
 }
 
 export class Votes {
@@ -222,7 +231,7 @@ export class Votes {
         options: answer.vote.options.map(({ option }) => option),
       }),
     });
-    void this.#options.acted();
+    void this.#options.acted({ elementId, options, isRight: answer?.isRight });
   }
 
   #settle(settled: Queued, outcome: Partial<OwnVote>): void {
