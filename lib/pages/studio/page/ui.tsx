@@ -1,7 +1,7 @@
 /** What views share: dialogs and questions, problems, menus, and elements that are made without Preact. */
 
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
 import { messageOf } from "./problem.ts";
@@ -227,6 +227,27 @@ function Item({ item, close }: { readonly item: MenuItem; readonly close: () => 
       {shortcut !== undefined && <kbd>{shortcut}</kbd>}
     </Act>
   );
+}
+
+/** Rows that a list shows at first, and by which it grows when its end is in sight. */
+const rowsStep = 60;
+
+/** Returns how many rows a long list shows, and the reference of what follows the last one. */
+export function useGrowingList<E extends Element>(
+  length: number,
+): { readonly count: number; readonly end: RefObject<E | null> } {
+  const [count, setCount] = useState(rowsStep);
+  const end = useRef<E>(null);
+  const hasMore = length > count;
+  useEffect(() => {
+    if (end.current === null) return;
+    const observer = new IntersectionObserver(entries => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setCount(count + rowsStep);
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [count, hasMore]);
+  return { count, end };
 }
 
 const stateNames: Readonly<Record<string, string>> = {

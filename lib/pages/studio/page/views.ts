@@ -80,6 +80,7 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
   },
   events: {
     run: { title: "Run", load: () => import("./run/run.tsx").then(part => part.Run) },
+    plan: { title: "Plan", load: () => import("./plan/plan.tsx").then(part => part.Plan) },
     analytics: {
       title: "Analytics",
       load: () => import("./analytics.tsx").then(part => part.Analytics),

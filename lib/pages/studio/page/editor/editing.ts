@@ -5,11 +5,12 @@
 
 import { type Signal, signal } from "@preact/signals";
 import type { Conflict, Path } from "../../../../base/json/mod.ts";
-import { type FieldError, GrandstandError } from "../../../../client/mod.ts";
+import { GrandstandError } from "../../../../client/mod.ts";
 import type { Resource } from "../api.ts";
 import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import type { ViewContext } from "../view.ts";
+import { nameOf, pathOf } from "./contents.ts";
 import { type Draft, Drafts } from "./drafts.ts";
 import { type Attributes, merge, valueAt, withValue } from "./merge.ts";
 
@@ -265,7 +266,10 @@ export class Editing {
       this.element.value = null;
       return;
     }
-    this.faults.value = fields.map(each => ({ path: pathOf(each, sent), text: each.detail }));
+    this.faults.value = fields.map(({ pointer = "", detail }) => ({
+      path: pathOf(pointer.replace(/^\/data\/attributes/, ""), sent),
+      text: detail,
+    }));
     this.saved.value = { kind: "refused", text: messageOf(error) };
   }
 
@@ -381,32 +385,4 @@ function editable({ attributes }: Resource): Attributes {
 /** Returns the names of the attributes that differ. */
 function changesOf(base: Attributes, mine: Attributes): readonly string[] {
   return Object.keys(mine).filter(name => JSON.stringify(mine[name]) !== JSON.stringify(base[name]));
-}
-
-/** Returns the value that a pointer of the server names. */
-function pathOf({ pointer }: FieldError, sent: Attributes): Path | null {
-  const [, , name = "", ...steps] = (pointer ?? "").split("/").slice(1);
-  const keyAt = (list: unknown, index: string | undefined): string =>
-    (list as readonly { readonly key: string }[] | undefined)?.[Number(index)]?.key ?? "";
-  if (name === "custom_fields") return [name, keyAt(sent[name], steps[0]), steps[2] ?? "all"];
-  if (name !== "question") return name === "" ? null : [name];
-  const { fields, options } = (sent.question ?? {}) as { fields?: unknown; options?: { fields?: unknown }[] };
-  if (steps[0] === "fields") return [name, "fields", keyAt(fields, steps[1]), steps[3] ?? "all"];
-  if (steps.length < 3) return [name, "options"];
-  const index = Number(steps[1]);
-  return [name, "options", index, keyAt(options?.[index]?.fields, steps[3]), steps[5] ?? "all"];
-}
-
-/** Returns words for a place, such as `question (de)`. */
-export function nameOf(path: Path): string {
-  const [first, ...rest] = path.filter(step => step !== "custom_fields" && step !== "fields");
-  if (first === "question" && rest[0] === "options" && rest.length > 1)
-    return `option ${Number(rest[1]) + 1}${languageOf(rest.at(-1))}`;
-  const last = rest.at(-1);
-  const name = String(path.length > 1 ? (path.at(path[1] === "options" ? 1 : -2) ?? "") : first);
-  return `${name.replaceAll("_", " ")}${path.length > 1 ? languageOf(last) : ""}`;
-}
-
-function languageOf(step: unknown): string {
-  return typeof step === "string" && step !== "all" && /^[a-z]{2,3}(-|$)/.test(step) ? ` (${step})` : "";
 }

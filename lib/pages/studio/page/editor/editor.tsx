@@ -14,9 +14,9 @@ import type { Desk } from "../run/desk.ts";
 import { useShow } from "../run/monitor.tsx";
 import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import { Editing, nameOf } from "./editing.ts";
+import { missingTexts, nameOf } from "./contents.ts";
+import { Editing } from "./editing.ts";
 import { AroundContext, area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
-import { valueAt } from "./merge.ts";
 import { Conflicts, Gone, Offer, Stranded } from "./questions.tsx";
 
 interface EditorProps {
@@ -66,10 +66,7 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
   useEffect(() => {
     if (type !== null) panel.current?.querySelector<HTMLElement>(".offer button, form input")?.focus();
   }, [type, isOffered]);
-  const close = (): void => {
-    void editing.save();
-    onClose();
-  };
+  const close = (): void => void editing.save().then(onClose);
   const element = editing.element.value;
   return (
     <aside
@@ -261,7 +258,8 @@ function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
   return (
     <fieldset class="switch" aria-label="Language">
       {["all", ...locales].map(each => {
-        const missing = each === "all" ? 0 : missingIn(editing, type, each);
+        const missing =
+          each === "all" ? 0 : missingTexts(type, each, path => editing.value(path).value).length;
         return (
           <button key={each} type="button" aria-pressed={each === locale} onClick={() => choose(each)}>
             {each === "all" ? "All" : each}
@@ -271,29 +269,6 @@ function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
       })}
     </fieldset>
   );
-}
-
-/** Counts texts that fans of a language do not get: needed ones, and those that exist in another language. */
-function missingIn(
-  editing: Editing,
-  { question, option, custom_fields: groups }: ContentType,
-  locale: string,
-): number {
-  const options = (editing.value(["question", "options"]).value ?? []) as readonly Option[];
-  const starts: readonly (readonly [Path, readonly Property[] | null | undefined])[] = [
-    [["question", "fields"], question],
-    ...options.map((_, index) => [["question", "options", index], option] as const),
-    ...(groups ?? []).map(({ properties }) => [["custom_fields"], properties] as const),
-  ];
-  const isText = ({ type, field }: Property): boolean => ["text", "rich_text"].includes(type ?? field ?? "");
-  return starts.flatMap(([start, properties]) =>
-    (properties ?? []).filter(isText).filter(({ key, mandatory }) => {
-      const values = valueAt(editing.mine, [...start, key]) as Readonly<Record<string, unknown>> | undefined;
-      const [own, common] = [locale, "all"].map(each => editing.value([...start, key, each]).value);
-      const isWanted = mandatory === true || Object.values(values ?? {}).some(each => each !== undefined);
-      return isWanted && own === undefined && common === undefined;
-    }),
-  ).length;
 }
 
 /** Fields of the question and of the type, in their groups. */

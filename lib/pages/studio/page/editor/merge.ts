@@ -64,9 +64,17 @@ export function merge(base: Attributes, mine: Attributes, theirs: Attributes): M
 }
 
 export function valueAt(attributes: Attributes, path: Path): unknown {
-  let value: unknown = treeOf(attributes);
-  for (const step of path) value = (value as Record<string | number, unknown> | null | undefined)?.[step];
-  return sentOf(path, value);
+  return readerOf(attributes)(path);
+}
+
+/** Returns what reads many values of the same attributes. */
+export function readerOf(attributes: Attributes): (path: Path) => unknown {
+  const tree = treeOf(attributes);
+  return path => {
+    let value: unknown = tree;
+    for (const step of path) value = (value as Record<string | number, unknown> | null | undefined)?.[step];
+    return sentOf(path, value);
+  };
 }
 
 /** Returns a value of a tree as the API has it. */

@@ -5,7 +5,8 @@ import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import type { Conflict } from "../../../../base/json/mod.ts";
 import type { Desk } from "../run/desk.ts";
 import { Act } from "../ui.tsx";
-import { type Editing, nameOf } from "./editing.ts";
+import { nameOf } from "./contents.ts";
+import type { Editing } from "./editing.ts";
 import { type Attributes, merge, valueAt } from "./merge.ts";
 
 interface AskingProps {

@@ -140,6 +140,22 @@ export class Desk {
     const siblings = rundown.ids.next.value.filter(each => rundown.item(each)?.parent === item.parent);
     const other = siblings[siblings.indexOf(id) + by];
     if (other === undefined) return;
+    await this.#moveBeside(item, other, by);
+  }
+
+  /** Moves an element before or behind another one of the same wrapper. */
+  async moveTo(id: string, other: string): Promise<void> {
+    const { rundown } = this;
+    const [item, target] = [id, other].map(each => rundown.item(each));
+    if (item === undefined || target?.parent !== item.parent || id === other || this.refusal !== null) return;
+    if (zoneOf(item) !== "next" || zoneOf(target) !== "next") return;
+    const order = rundown.order();
+    await this.#moveBeside(item, other, order.indexOf(id) < order.indexOf(other) ? 1 : -1);
+  }
+
+  async #moveBeside(item: Item, other: string, by: -1 | 1): Promise<void> {
+    const { rundown } = this;
+    const { id } = item;
     const before = rundown.order();
     const isMoved = (each: string): boolean => each === id || rundown.item(each)?.parent === id;
     const rest = before.filter(each => !isMoved(each));
@@ -172,8 +188,14 @@ export class Desk {
     });
   }
 
+  /** Returns the address at which the editor of an element is open beside the view; undefined: that of the view. */
+  hrefTo(id?: string): string {
+    const { view } = this.#context.place;
+    return hrefOf({ type: "events", id: this.rundown.eventId }, view ?? "run", id);
+  }
+
   edit(id: string): void {
-    location.hash = hrefOf({ type: "events", id: this.rundown.eventId }, "run", id);
+    location.hash = this.hrefTo(id);
   }
 
   async startEvent(): Promise<void> {

@@ -5,10 +5,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { textOf } from "../api.ts";
 import { drawLine } from "../charts.ts";
 import { Editor } from "../editor/editor.tsx";
+import { firstTemplate, NewElement, type NewElementProps, useContentTypes } from "../new_element.tsx";
 import { useCommands } from "../palette.tsx";
-import { hrefOf } from "../places.ts";
 import { Share } from "../share.tsx";
-import { Act, Dialog, Menu, State } from "../ui.tsx";
+import { Act, Dialog, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Desk } from "./desk.ts";
 import { Monitor } from "./monitor.tsx";
@@ -23,13 +23,14 @@ export function Run({ context }: { readonly context: ViewContext }) {
   const desk = useMemo(() => new Desk(context, new Rundown(context)), []);
   const current = useSignal<string | null>(null);
   const { rundown } = desk;
+  const types = useContentTypes(context, rundown.projectId);
   useEffect(() => rundown.start(), []);
   const isEmpty = rundown.isLoaded.value && rundown.items.size === 0 && rundown.order().length === 0;
   const { ids } = rundown;
   const hasRows = ids.air.value.length + ids.next.value.length + ids.done.value.length > 0;
   const { item } = context.place;
   const closeEditor = (): void => {
-    location.hash = hrefOf({ type: "events", id: rundown.eventId }, "run");
+    location.hash = desk.hrefTo();
   };
   const shown = current.value ?? desk.cued.value ?? ids.air.value.at(-1) ?? null;
   return (
@@ -39,14 +40,14 @@ export function Run({ context }: { readonly context: ViewContext }) {
       {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
       <Fault desk={desk} id="" />
       {isEmpty && !hasRows ? (
-        <Empty context={context} desk={desk} />
+        <Empty context={context} desk={desk} types={types} />
       ) : !hasRows ? (
         <Skeleton />
       ) : (
         <div class="desk" data-edits={item !== null}>
           <div class="stack">
             <Timeline desk={desk} current={current} />
-            <New context={context} desk={desk} />
+            <NewElement context={context} desk={desk} types={types} />
           </div>
           {item === null ? (
             <Monitor context={context} desk={desk} id={shown} />
@@ -246,86 +247,32 @@ function AnswerDialog({ desk }: { readonly desk: Desk }) {
   );
 }
 
-interface ContentType {
-  readonly type: string;
-  readonly name: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
 interface PartProps {
   readonly context: ViewContext;
   readonly desk: Desk;
 }
 
-/** Reads the types of the project's app, with what their first template fills in. */
-function useContentTypes({ api, signal }: ViewContext, projectId: string): readonly ContentType[] {
-  const [types, setTypes] = useState<readonly ContentType[]>([]);
-  useEffect(() => {
-    async function read(): Promise<void> {
-      const found = await api.control.listProjectContentTypes({ projectId }, { signal });
-      const listed = found as unknown as readonly { readonly id: string; readonly attributes: object }[];
-      setTypes(
-        listed.map(({ id, attributes }) => {
-          const {
-            name,
-            templates,
-            content_type: type,
-          } = attributes as {
-            readonly name?: string;
-            readonly content_type?: string;
-            readonly templates?: readonly { readonly data: Readonly<Record<string, unknown>> }[] | null;
-          };
-          return { type: type ?? id, name: name ?? type ?? id, data: templates?.[0]?.data ?? {} };
-        }),
-      );
-    }
-    // A project without an app has no types; its elements come from elsewhere.
-    read().catch(() => {});
-  }, []);
-  return types;
-}
-
 const firstTypes = ["poll", "quiz", "message"];
 
-function Empty({ context, desk }: PartProps) {
-  const types = useContentTypes(context, desk.rundown.projectId);
-  const first = firstTypes.flatMap(name => types.filter(({ type }) => type === name));
+function Empty({ context, desk, types }: NewElementProps) {
+  const first = firstTypes.flatMap(name => (types ?? []).filter(({ content_type: type }) => type === name));
   return (
     <section class="empty stack">
       <h2>Add your first element</h2>
       <p>It begins as a draft that only your team sees.</p>
       <div class="row">
-        {first.map(({ type, name, data }) => (
-          <Act key={type} refusal={desk.refusal} onPress={() => void desk.create(type, data)}>
-            {name}
+        {first.map(type => (
+          <Act
+            key={type.content_type}
+            refusal={desk.refusal}
+            onPress={() => void desk.create(type.content_type, firstTemplate(type))}
+          >
+            {type.name}
           </Act>
         ))}
-        <New context={context} desk={desk} />
+        <NewElement context={context} desk={desk} types={types} />
       </div>
     </section>
-  );
-}
-
-function New({ context, desk }: PartProps) {
-  const types = useContentTypes(context, desk.rundown.projectId);
-  const { refusal } = desk;
-  useCommands(() =>
-    types.map(({ type, name, data }) => ({
-      label: `New: ${name}`,
-      refusal,
-      run: () => void desk.create(type, data),
-    })),
-  );
-  if (types.length === 0) return null;
-  const items = types.map(({ type, name, data }) => ({
-    label: name,
-    refusal,
-    to: () => void desk.create(type, data),
-  }));
-  return (
-    <div>
-      <Menu label="New element" mark="+ New" items={items} />
-    </div>
   );
 }
 

@@ -1,14 +1,12 @@
 /** The timeline of a show: what is on air, what comes next and what is done, led by the keyboard. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Command, useCommands } from "../palette.tsx";
+import { useGrowingList } from "../ui.tsx";
 import type { Desk } from "./desk.ts";
 import { Row } from "./row.tsx";
 import { type Zone, zoneOf, zones } from "./rundown.ts";
-
-/** Rows that a zone shows at first, and by which it grows when its end is in sight. */
-const rowsStep = 60;
 
 const titles: Readonly<Record<Zone, string>> = { air: "On air", next: "Next", done: "Done" };
 const storageKey = "keys of the timeline";
@@ -36,10 +34,10 @@ interface TimelineProps {
   readonly current: { value: string | null };
 }
 
-type List = { readonly current: HTMLElement | null };
+export type List = { readonly current: HTMLElement | null };
 
 /** A command, and the name of its key as the browser says it. */
-interface KeyCommand extends Command {
+export interface KeyCommand extends Command {
   readonly key: string;
 }
 
@@ -93,13 +91,18 @@ export function Timeline({ desk, current }: TimelineProps) {
 }
 
 /** Does what a key stands for, unless single keys are switched off. */
-function pressKey(event: KeyboardEvent, commands: readonly KeyCommand[], hasLetters: boolean): void {
+export function pressKey(event: KeyboardEvent, commands: readonly KeyCommand[], hasLetters: boolean): void {
   const { key, altKey, ctrlKey, metaKey, repeat, target } = event;
   if (ctrlKey || metaKey || (target as Element).closest(".menu") !== null) return;
-  const isOnButton = (target as Element).closest("button, a, summary") !== null;
+  const isOnButton = (target as Element).closest("button, a, summary, input") !== null;
   const name = `${altKey ? "Alt " : ""}${key.length === 1 ? key.toLowerCase() : key}`;
   const command = commands.find(each => each.key === name);
-  if (command === undefined || (isOnButton && key === "Enter") || (key.length === 1 && !hasLetters)) return;
+  if (
+    command === undefined ||
+    (isOnButton && (key === "Enter" || key === " ")) ||
+    (key.length === 1 && !hasLetters)
+  )
+    return;
   event.preventDefault();
   // A key that is held down is one press.
   if (!repeat || key.startsWith("Arrow")) command.run();
@@ -144,17 +147,24 @@ function rowCommands({ desk, current }: TimelineProps, list: List): readonly Key
   const { refusal } = desk;
   const own = (run: (id: string) => unknown) => (): void =>
     void (current.value !== null && run(current.value));
-  const go = (by: number) => (): void => {
-    const rows = [...(list.current?.querySelectorAll<HTMLElement>("[data-id]") ?? [])];
-    const at = rows.findIndex(row => row.dataset.id === current.value);
-    rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
-  };
   const [up, down] = [own(id => desk.move(id, -1)), own(id => desk.move(id, 1))];
   return [
     { key: "Enter", shortcut: "Enter", label: "Edit the element", run: own(id => desk.edit(id)) },
     { key: "Delete", shortcut: "Del", label: "Delete the element", refusal, run: own(id => desk.remove(id)) },
     { key: "Alt ArrowUp", shortcut: "Alt ↑", label: "Move the element up", refusal, run: up },
     { key: "Alt ArrowDown", shortcut: "Alt ↓", label: "Move the element down", refusal, run: down },
+    ...goCommands(current, list),
+  ];
+}
+
+/** The keys that lead from row to row. */
+export function goCommands(current: { readonly value: string | null }, list: List): readonly KeyCommand[] {
+  const go = (by: number) => (): void => {
+    const rows = [...(list.current?.querySelectorAll<HTMLElement>("[data-id]") ?? [])];
+    const at = rows.findIndex(row => row.dataset.id === current.value);
+    rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.focus();
+  };
+  return [
     { key: "ArrowUp", shortcut: "↑", label: "Go to the row above", run: go(-1) },
     { key: "ArrowDown", shortcut: "↓", label: "Go to the row below", run: go(1) },
     { key: "Home", shortcut: "Home", label: "Go to the first row", run: go(Number.NEGATIVE_INFINITY) },
@@ -163,7 +173,7 @@ function rowCommands({ desk, current }: TimelineProps, list: List): readonly Key
 }
 
 /** Keeps the row with the focus where it is on the screen, and keeps its focus, when rows above it come or go. */
-function useFixedRow(
+export function useFixedRow(
   list: { readonly current: HTMLElement | null },
   current: { readonly value: string | null },
 ): void {
@@ -189,17 +199,7 @@ interface ZoneProps extends TimelineProps {
 }
 
 function ZoneList({ zone, ids, desk, current }: ZoneProps) {
-  const [count, setCount] = useState(rowsStep);
-  const end = useRef<HTMLLIElement>(null);
-  const hasMore = ids.length > count;
-  useEffect(() => {
-    if (end.current === null) return;
-    const observer = new IntersectionObserver(entries => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) setCount(count + rowsStep);
-    });
-    observer.observe(end.current);
-    return () => observer.disconnect();
-  }, [count, hasMore]);
+  const { count, end } = useGrowingList<HTMLLIElement>(ids.length);
   const title = (
     <>
       {titles[zone]} {zone !== "air" && ids.length > 0 && <span class="count">{ids.length}</span>}
@@ -210,7 +210,7 @@ function ZoneList({ zone, ids, desk, current }: ZoneProps) {
       {ids.slice(0, count).map(id => (
         <Row key={id} desk={desk} id={id} current={current} />
       ))}
-      {hasMore && (
+      {ids.length > count && (
         <li ref={end} class="quiet">
           {ids.length - count} more
         </li>
