@@ -103,6 +103,40 @@ describe("the page of the show", () => {
     assert.equal((await world.call("/show/embed.js", { headers: known })).status, 304);
   });
 
+  it("carries one client token for new passwords, and another once that was ended", async () => {
+    const { clientTokens } = world.platform;
+    const tokens = async () => (await clientTokens.list(ids.project)).filter(({ name }) => name === "/show");
+    const read = (query = "") => world.call(`/show?project=${ids.project}${query}`);
+    const { headers, text } = await read();
+    const { clientToken } = dataOf(text);
+    assert.deepEqual(
+      (await tokens()).map(({ id }) => id),
+      [clientToken.id],
+    );
+    const forget = (token: string) =>
+      world.call("/v1/user/forgot-password", {
+        method: "PUT",
+        token,
+        body: {
+          projectId: ids.project,
+          strategy: "email",
+          provider: "managedPool",
+          data: { email: "a@b.example" },
+        },
+      });
+    assert.equal((await forget(clientToken.token)).status, 200);
+    world.clock.advance(120_000);
+    const later = await read();
+    assert.equal(later.headers.get("etag"), headers.get("etag"), "another signature is no other page");
+    assert.equal(dataOf((await read("&view=screen")).text).clientToken, null);
+    await clientTokens.end(ids.project, clientToken.id);
+    const next = await read();
+    assert.notEqual(dataOf(next.text).clientToken.id, clientToken.id);
+    assert.notEqual(next.headers.get("etag"), headers.get("etag"));
+    assert.equal((await forget(clientToken.token)).status, 401);
+    assert.equal((await tokens()).length, 2);
+  });
+
   it("takes the settings of a project: colours that can be read, origins of frames, boards", async () => {
     const bad = await set({ colours: { ground: "#ffffff", ink: "#999999" } });
     assert.equal(bad.status, 422);

@@ -11,11 +11,22 @@ import { uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes, Tokens } from "../../auth/mod.ts";
 import { bearerToken, invalidToken, tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { decide, type Partition, type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
+import type { Project } from "../directory/mod.ts";
 import { projectAudience } from "./sessions/session.ts";
+import { identitySetting, isProviderEnabled } from "./settings.ts";
 
 /** Most client tokens of a project that have not expired, ended ones included. */
 const clientTokensMax = 100;
+
+/** Name of the token of the platform's own page. */
+const pageTokenName = "/show";
+/** Rest of its life with which another one takes its place, in ms. */
+const pageTokenMsMin = 86_400_000;
+/** Time for which a process knows it, in ms. */
+const pageTokenAgeMsMax = 60_000;
+const pageTokensMax = 1_000;
 
 /** A client token as it is listed, without the token. Times in Unix ms. */
 export interface ClientToken {
@@ -31,6 +42,12 @@ const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
 
 const tokensRead = { type: "record", key: "tokens" } as const;
 
+/** A token, and the id by which it is listed. */
+export interface PageToken {
+  readonly id: string;
+  readonly token: string;
+}
+
 interface ClientTokensOptions {
   readonly store: Store;
   readonly tokens: Tokens;
@@ -42,9 +59,12 @@ interface ClientTokensOptions {
 /** The client tokens of all projects. */
 export class ClientTokens {
   readonly #options: ClientTokensOptions;
+  readonly #ofPages: Cache<PageToken>;
 
   constructor(options: ClientTokensOptions) {
     this.#options = options;
+    const { clock } = options;
+    this.#ofPages = new Cache({ entriesMax: pageTokensMax, maxAgeMs: pageTokenAgeMsMax, clock });
   }
 
   /** Issues a token for the app of a project, like {@linkcode create}. */
@@ -58,27 +78,65 @@ export class ClientTokens {
    * @throws {AppError} `limit_reached`: the project has 100 that have not expired.
    */
   async create(projectId: string, name = ""): Promise<ClientToken & { readonly token: string }> {
-    const { store, tokens, clock, random, issuer } = this.#options;
+    const entry = await this.#enter(projectId, name, () => false);
+    return { ...entry, token: await this.#sign(projectId, entry) };
+  }
+
+  /**
+   * Returns the token of the platform's own page, which it hands to everybody: the same entry in every process, and another one once that
+   * was ended, within a minute. Null where the project asks for none.
+   *
+   * @throws {AppError} `limit_reached`, as {@linkcode create}.
+   */
+  async ofPage(project: Project): Promise<PageToken | null> {
+    const isNeeded =
+      identitySetting(project, "recoveryAuth") === "bearer" && isProviderEnabled(project, "managedPool");
+    if (!isNeeded) return null;
+    return await this.#ofPages.getOrLoad(project.id, async projectId => {
+      const now = this.#options.clock();
+      const entry = await this.#enter(
+        projectId,
+        pageTokenName,
+        ({ name, endedAt, expiresAt }) =>
+          name === pageTokenName && endedAt === null && expiresAt - now > pageTokenMsMin,
+      );
+      return { value: { id: entry.id, token: await this.#sign(projectId, entry) } };
+    });
+  }
+
+  /** Returns an entry that serves; a new one where there is none. */
+  async #enter(
+    projectId: string,
+    name: string,
+    serves: (entry: ClientToken) => boolean,
+  ): Promise<ClientToken> {
+    const { store, clock, random } = this.#options;
     const createdAt = clock();
     const expiresAt = createdAt + tokenTtlSecondsMax * 1_000;
     const entry: ClientToken = { id: uuid(random), name, createdAt, expiresAt, endedAt: null };
-    await decide(store, tokensPartition(projectId), {
+    return await decide(store, tokensPartition(projectId), {
       reads: [tokensRead],
       apply: ([stored]) => {
         const live = tokensOf(stored, createdAt);
+        const found = live.find(serves);
+        if (found !== undefined) return { writes: [], answer: found };
         if (live.length >= clientTokensMax) throw tooMany();
-        return { writes: [putTokens([...live, entry])], answer: undefined };
+        return { writes: [putTokens([...live, entry])], answer: entry };
       },
     });
-    const token = await tokens.sign({
+  }
+
+  /** Signs a token that ends with its entry. */
+  #sign(projectId: string, { id, expiresAt }: ClientToken): Promise<string> {
+    const { tokens, clock, issuer } = this.#options;
+    return tokens.sign({
       typ: tokenTypes.client,
       issuer,
       audience: projectAudience(projectId),
       subject: projectId,
-      ttlSeconds: tokenTtlSecondsMax,
-      id: entry.id,
+      ttlSeconds: Math.floor((expiresAt - clock()) / 1_000),
+      id,
     });
-    return { ...entry, token };
   }
 
   /** Lists the tokens of a project that have not expired, oldest first. */
@@ -90,6 +148,7 @@ export class ClientTokens {
   /** Ends a token at once; null if the project has none with this id. */
   async end(projectId: string, id: string): Promise<ClientToken | null> {
     const { store, clock } = this.#options;
+    this.#ofPages.delete(projectId);
     return await decide(store, tokensPartition(projectId), {
       reads: [tokensRead],
       apply: ([stored]) => {

@@ -5,7 +5,7 @@
  */
 
 export type { Audit, AuditEntry, AuditPage, AuditPageOptions } from "./audit/audit.ts";
-export type { ClientToken, ClientTokens } from "./client_tokens.ts";
+export type { ClientToken, ClientTokens, PageToken } from "./client_tokens.ts";
 export type { IdentityContext } from "./context.ts";
 export {
   createIdentity,

@@ -9,6 +9,7 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { listingsOf, type Sources } from "../../authoring/feeds/mod.ts";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { digestOf, isLoopback } from "../../base/text/mod.ts";
+import type { ClientTokens } from "../../fans/identity/mod.ts";
 import { type Area, open, route } from "../../http/mod.ts";
 import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
 import { fileReply, type PageFile, type ReadPageFiles, readOnce, taggedReply } from "../shared/mod.ts";
@@ -28,6 +29,7 @@ export interface ShowOptions {
 /** What the page of a platform needs. */
 export interface ShowServices {
   readonly sources: Sources;
+  readonly clientTokens: Pick<ClientTokens, "ofPage">;
   readonly publicUrl: string;
   /** Version of the platform. */
   readonly version: string;
@@ -99,10 +101,11 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
       404: { description: "The page that says that there is no such show" },
     },
     async handle({ request, query }) {
-      const data = await dataOf(services, query);
+      const view = screenViews.find(each => each === query.view) ?? null;
+      const isPreview = query.preview === "1";
+      const data = await dataOf(services, { ...query, hasFans: view === null && !isPreview });
       const built = await read();
       const title = data === null ? "Show" : titleOf(data);
-      const view = screenViews.find(each => each === query.view) ?? null;
       const page = {
         title,
         view,
@@ -110,14 +113,14 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
         imports: namesOf(built, "chunk-"),
         styles: ["style-", ...(view === null ? [] : ["screen-"])].flatMap(each => namesOf(built, each)),
       };
-      const isPreview = query.preview === "1";
       const origins = isPreview ? [] : (data?.hosts ?? []);
       const policy = policyFields(services.publicUrl, origins, isPreview);
       const headers = { ...policy, "cache-control": "no-cache" };
       const body = pageText({ ...page, data });
       if (data === null) return { status: 404 as const, text: body, headers };
-      // The time alone is no other page.
-      const digest = await digestOf(pageText({ ...page, data: { ...data, now: 0 } }));
+      // The time alone is no other page, and neither is another signature of the same token.
+      const clientToken = data.clientToken && { ...data.clientToken, token: "" };
+      const digest = await digestOf(pageText({ ...page, data: { ...data, now: 0, clientToken } }));
       return taggedReply(
         request,
         { text: body, mediaType: "text/html", digest: digest.slice("sha256:".length, 39) },
@@ -147,8 +150,12 @@ function fileRoute(read: ReadPageFiles) {
 
 /** Returns what the page shows; null if there is no such event or project. */
 async function dataOf(
-  { sources, clock, publicUrl, version }: ShowServices,
-  { event, project }: { readonly event?: string; readonly project?: string },
+  { sources, clientTokens, clock, publicUrl, version }: ShowServices,
+  {
+    event,
+    project,
+    hasFans,
+  }: { readonly event?: string; readonly project?: string; readonly hasFans: boolean },
 ): Promise<PageData | null> {
   const eventId = event !== undefined && isUuid(event) ? event.toLowerCase() : null;
   const owned = eventId === null ? null : await sources.event(eventId);
@@ -159,6 +166,7 @@ async function dataOf(
   const listings = listingsOf(source, now / 1_000, publicUrl).value;
   const { id, name, spaceId, organisationId, settings } = source.project;
   const { embed, ...shown } = showSettings(settings);
+  const signsIn = hasFans && shown.signIn === "email";
   return {
     now,
     version,
@@ -173,6 +181,8 @@ async function dataOf(
     })),
     boards: shownBoards(settings),
     limitsPlaces: [settings, owned?.event.settings].some(each => each?.location !== undefined),
+    // Without it the page lacks new passwords, and nothing else.
+    clientToken: signsIn ? await clientTokens.ofPage(source.project).catch(() => null) : null,
     hosts: embed?.origins ?? [],
     settings: shown,
   };

@@ -1,5 +1,6 @@
 /** What the page of a show gets with its HTML. */
 
+import type { PageToken } from "../../fans/identity/mod.ts";
 import type { ShowSettings } from "./settings.ts";
 
 /** An event of the listing. Times are Unix seconds. */
@@ -28,6 +29,8 @@ export interface PageData {
   readonly boards: readonly string[];
   /** True where project or event say for which countries they are. */
   readonly limitsPlaces: boolean;
+  /** What a fan shows who has forgotten a password; null where the project asks for nothing, or fans sign in without one. */
+  readonly clientToken: PageToken | null;
   /** Origins whose pages may show it in a frame, and hand it their user. */
   readonly hosts: readonly string[];
   readonly settings: Omit<ShowSettings, "boards" | "embed">;

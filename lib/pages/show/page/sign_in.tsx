@@ -25,7 +25,11 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
   const isBusy = useSignal(false);
   /** An account whose address has to be confirmed. */
   const unproved = useSignal<Account | null>(null);
+  /** The address of an account whose password is forgotten. */
+  const forgotten = useSignal<string | null>(null);
   const { session, identity } = show.client;
+  const { clientToken } = show.data;
+  const proof = { headers: clientToken === null ? {} : { authorization: `Bearer ${clientToken.token}` } };
   const pool = { projectId: show.data.project.id, strategy: "email", provider: "managedPool" } as const;
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     fault.value = "";
@@ -45,23 +49,33 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
       await session.logIn({ provider: "managedPool", email, password });
     } catch (error) {
       if (!(error instanceof GrandstandError) || error.code !== "email_not_verified") throw error;
-      await identity.verifyEmail({ body: { ...pool, data: { email } } });
+      await identity.verifyEmail({ body: { ...pool, data: { email } } }, proof);
       unproved.value = { ...account, isNew: false };
     }
   }
   async function prove(account: Account, confirmationCode: string): Promise<void> {
     const { email, password } = account;
-    await identity.confirmEmail({ body: { ...pool, data: { email, confirmationCode, password } } });
+    await identity.confirmEmail({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
     unproved.value = null;
     await enter(account);
+  }
+  async function forget(email: string): Promise<void> {
+    await identity.forgotPassword({ body: { ...pool, data: { email } } }, proof);
+    forgotten.value = email;
+  }
+  async function recover(email: string, confirmationCode: string, password: string): Promise<void> {
+    await identity.confirmPassword({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
+    forgotten.value = null;
+    await enter({ email, password, isNew: false });
   }
   if (fan !== null && fan.provider !== "anonymous") return null;
   const isByMail = show.data.settings.signIn === "email";
   if (fan !== null && !isByMail) return null;
   const { value: account } = unproved;
+  const { value: lost } = forgotten;
   return (
     <div class="card sign-in">
-      {fan === null && account === null && !hasAccount && (
+      {fan === null && account === null && lost === null && !hasAccount && (
         <NameForm
           isBusy={isBusy.value}
           onJoin={username => run(() => session.register({ provider: "noLogin", username }))}
@@ -73,12 +87,20 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
           isBusy={isBusy.value}
           onSubmit={code => run(() => prove(account, code))}
         />
+      ) : lost !== null ? (
+        <CodeForm
+          email={lost}
+          isBusy={isBusy.value}
+          asksPassword
+          onSubmit={(code, password) => run(() => recover(lost, code, password))}
+        />
       ) : (
         isByMail && (
           <MailForm
             hasAccount={hasAccount}
             isBusy={isBusy.value}
             onSubmit={given => run(() => enter(given))}
+            onForget={email => run(() => forget(email))}
           />
         )
       )}
@@ -92,22 +114,31 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
 interface CodeProps {
   readonly email: string;
   readonly isBusy: boolean;
-  readonly onSubmit: (code: string) => void;
+  /** True where a new password is chosen too. */
+  readonly asksPassword?: boolean;
+  readonly onSubmit: (code: string, password: string) => void;
 }
 
-function CodeForm({ email, isBusy, onSubmit }: CodeProps) {
+function CodeForm({ email, isBusy, asksPassword = false, onSubmit }: CodeProps) {
   const code = useRef<HTMLInputElement>(null);
+  const password = useRef<HTMLInputElement>(null);
   return (
     <form
       onSubmit={event => {
         event.preventDefault();
-        onSubmit(code.current?.value.trim() ?? "");
+        onSubmit(code.current?.value.trim() ?? "", password.current?.value ?? "");
       }}
     >
       <label>
         {t("code", { email })}
         <input ref={code} required inputMode="numeric" autocomplete="one-time-code" maxLength={12} />
       </label>
+      {asksPassword && (
+        <label>
+          {t("newPassword")}
+          <input ref={password} type="password" required autocomplete="new-password" />
+        </label>
+      )}
       <button type="submit" class="main" disabled={isBusy}>
         {t("confirm")}
       </button>
@@ -139,9 +170,10 @@ interface MailProps {
   readonly hasAccount: boolean;
   readonly isBusy: boolean;
   readonly onSubmit: (given: Account) => void;
+  readonly onForget: (email: string) => void;
 }
 
-function MailForm({ isBusy, hasAccount, onSubmit }: MailProps) {
+function MailForm({ isBusy, hasAccount, onSubmit, onForget }: MailProps) {
   const email = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);
   return (
@@ -175,6 +207,17 @@ function MailForm({ isBusy, hasAccount, onSubmit }: MailProps) {
           )}
           <button type="submit" value="known" disabled={isBusy} {...(hasAccount && { class: "main" })}>
             {t("signIn")}
+          </button>
+          <button
+            type="button"
+            class="plain"
+            disabled={isBusy}
+            onClick={() => {
+              const { current } = email;
+              if (current?.reportValidity() === true) onForget(current.value.trim());
+            }}
+          >
+            {t("forgot")}
           </button>
         </div>
       </form>

@@ -96,6 +96,8 @@ export const texts: Texts = {
   keepNote: "مع حساب تنتقل نقاطك معك إلى أجهزة أخرى.",
   email: "البريد الإلكتروني",
   password: "كلمة المرور",
+  forgot: "هل نسيت كلمة المرور؟",
+  newPassword: "كلمة مرور جديدة",
   create: "إنشاء حساب",
   signIn: "تسجيل الدخول",
   code: "الرمز من البريد إلى {email}",

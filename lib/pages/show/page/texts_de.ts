@@ -96,6 +96,8 @@ export const texts: Texts = {
   keepNote: "Mit einem Konto ziehen deine Punkte um und folgen dir auf andere Geräte.",
   email: "E-Mail",
   password: "Passwort",
+  forgot: "Passwort vergessen?",
+  newPassword: "Neues Passwort",
   create: "Konto anlegen",
   signIn: "Anmelden",
   code: "Code aus der E-Mail an {email}",

@@ -94,6 +94,8 @@ export const texts = {
   keepNote: "With an account your points move over and follow you to other devices.",
   email: "E-mail",
   password: "Password",
+  forgot: "Forgot your password?",
+  newPassword: "New password",
   create: "Create an account",
   signIn: "Sign in",
   code: "Code from the e-mail to {email}",

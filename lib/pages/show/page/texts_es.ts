@@ -96,6 +96,8 @@ export const texts: Texts = {
   keepNote: "Con una cuenta, tus puntos te siguen a otros dispositivos.",
   email: "Correo",
   password: "Contraseña",
+  forgot: "¿Olvidaste tu contraseña?",
+  newPassword: "Contraseña nueva",
   create: "Crear una cuenta",
   signIn: "Iniciar sesión",
   code: "Código del correo a {email}",

@@ -96,6 +96,8 @@ export const texts: Texts = {
   keepNote: "Avec un compte, tes points te suivent sur d’autres appareils.",
   email: "E-mail",
   password: "Mot de passe",
+  forgot: "Mot de passe oublié ?",
+  newPassword: "Nouveau mot de passe",
   create: "Créer un compte",
   signIn: "Se connecter",
   code: "Code de l’e-mail à {email}",

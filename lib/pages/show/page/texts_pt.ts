@@ -96,6 +96,8 @@ export const texts: Texts = {
   keepNote: "Com uma conta, os pontos seguem-te para outros dispositivos.",
   email: "E-mail",
   password: "Palavra-passe",
+  forgot: "Esqueceste a palavra-passe?",
+  newPassword: "Nova palavra-passe",
   create: "Criar conta",
   signIn: "Iniciar sessão",
   code: "Código do e-mail para {email}",
