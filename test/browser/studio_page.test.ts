@@ -23,6 +23,37 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
   }
 
   const stored = async () => (await world.author("GET", `/projects/${ids.project}`)).json.data.attributes;
+  it("shares the project's page, says where browsers show it, and lets an admin add an origin", async () => {
+    await store({ font: "serif" });
+    const { page, faults } = await world.open(`#/projects/${ids.project}/people`);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share the show" });
+    const address = `${world.url}/show?project=${ids.project}`;
+    assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
+    const snippet = await dialog
+      .getByLabel("In a page of yours, as high as its content", { exact: true })
+      .inputValue();
+    assert.match(
+      snippet,
+      new RegExp(
+        `^<script type="module" src="${world.url}/show/embed.js"></script>.*<grandstand-show project="${ids.project}">`,
+        "s",
+      ),
+    );
+    await dialog.getByText("Until you add the origin of your page, browsers refuse").waitFor();
+    const field = dialog.getByLabel("Origin of your page");
+    await field.fill("club");
+    await dialog.getByRole("button", { name: "Allow" }).click();
+    await dialog.getByText("Enter the address of a page").waitFor();
+    await field.fill("https://club.example/shows/final?x=1");
+    await field.press("Enter");
+    await dialog.getByText("Browsers show it in pages of https://club.example, and refuse").waitFor();
+    await assertAccessible(page);
+    const { show } = (await stored()).services;
+    assert.deepEqual([show.embed, show.font], [{ origins: ["https://club.example"] }, "serif"]);
+    assert.deepEqual(faults, []);
+  });
+
   const open = () => world.open(`#/projects/${ids.project}/page`);
 
   it("changes name, colours, font, boards in order, sign-in, action and origins, with a preview", async () => {

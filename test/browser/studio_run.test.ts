@@ -258,7 +258,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       .locator("path[d^=M]")
       .waitFor();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await dialog.getByRole("button", { name: "Copy: In a page of yours" }).click();
+    await dialog.getByRole("button", { name: "Copy: The same as a plain frame" }).click();
     await dialog.getByText("Copied", { exact: true }).waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^<iframe src="http/);
     await assertAccessible(page);

@@ -8,6 +8,7 @@ import { Api, type Resource, type Role, type ScopeType, scopeTypes, textOf } fro
 import { isTyping, openByKey, openPalette, Palette, useCommands } from "./palette.tsx";
 import { hrefOf, type Place, placeOf } from "./places.ts";
 import { messageOf } from "./problem.ts";
+import type { Share } from "./share.tsx";
 import { askToSignIn } from "./sign_in.ts";
 import { announce, Menu, Problem, Questions, said } from "./ui.tsx";
 import { historyOf } from "./undo.ts";
@@ -143,6 +144,9 @@ function App() {
       <header>
         <div class="top">
           <Trail chain={chain} title={place.scope === null || shown !== null ? (entry?.title ?? "") : "…"} />
+          {shown !== null && "context" in shown && place.scope?.type === "projects" && (
+            <ShareProject context={shown.context} />
+          )}
           <Account />
         </div>
         {place.scope !== null && <Tabs scope={place.scope} current={name} />}
@@ -221,6 +225,25 @@ function Trail({ chain, title }: TrailProps) {
         ))}
       </nav>
       <h1>{last === undefined ? title : textOf(last, "name")}</h1>
+    </>
+  );
+}
+
+/** Says where fans find what the project has on. */
+function ShareProject({ context }: { readonly context: ViewContext }) {
+  const [Shown, setShown] = useState<typeof Share | null>(null);
+  const open = (): void =>
+    void import("./share.tsx").then(
+      part => setShown(() => part.Share),
+      error => announce(messageOf(error)),
+    );
+  useCommands(() => [{ label: "Share the page of the project", run: open }]);
+  return (
+    <>
+      <button type="button" class="plain" onClick={open}>
+        Share
+      </button>
+      {Shown !== null && <Shown context={context} onClose={() => setShown(null)} />}
     </>
   );
 }

@@ -1,33 +1,34 @@
 /** Where fans find a show, and how other pages, screens and broadcasts show it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { Qr } from "../../shared/page/qr.tsx";
-import { hrefOf } from "./places.ts";
-import { announce, Dialog } from "./ui.tsx";
-import type { ViewContext } from "./view.ts";
+import type { Resource } from "./api.ts";
+import { messageOf } from "./problem.ts";
+import { Act, announce, Dialog } from "./ui.tsx";
+import { refusalOf, type ViewContext } from "./view.ts";
 
 interface ShareProps {
+  /** A place of the event, or of the project where there is none. */
   readonly context: ViewContext;
-  readonly eventId: string;
   readonly onClose: () => void;
 }
 
-export function Share({ context: { api, chain }, eventId, onClose }: ShareProps) {
-  const project = chain.find(({ type }) => type === "projects");
-  const page = `${api.base}/show?event=${eventId}`;
+export function Share({ context, onClose }: ShareProps) {
+  const { api, chain } = context;
+  const [scope, project] = [chain.at(-1), chain.find(({ type }) => type === "projects")];
+  const [name, id] = [scope?.type === "events" ? "event" : "project", scope?.id ?? ""];
+  const page = `${api.base}/show?${name}=${id}`;
+  const element = `<script type="module" src="${api.base}/show/embed.js"></script>\n<grandstand-show ${name}="${id}"></grandstand-show>`;
   const frame = `<iframe src="${page}" title="Live show" width="100%" height="700" loading="lazy"></iframe>`;
   return (
     <Dialog title="Share the show" onClose={onClose} class="share">
       <div class="stack">
         <Qr address={page} label={`QR code of ${page}`} />
         <Copied label="Page for fans" text={page} />
-        <Copied label="In a page of yours" text={frame} />
-        {project !== undefined && (
-          <p class="quiet">
-            Browsers show it only in pages of the origins that <a href={hrefOf(project, "page")}>Page</a>{" "}
-            lists.
-          </p>
-        )}
+        <Copied label="In a page of yours, as high as its content" text={element} />
+        <Copied label="The same as a plain frame" text={frame} />
+        {project !== undefined && <Origins context={context} project={project} />}
         <Copied label="Big screen" text={`${page}&view=screen`} />
         <Copied label="Over the picture of a broadcast" text={`${page}&view=overlay`} />
         <div class="row end">
@@ -38,6 +39,83 @@ export function Share({ context: { api, chain }, eventId, onClose }: ShareProps)
       </div>
     </Dialog>
   );
+}
+
+/** Says in whose pages browsers show it, and lets admins add one. */
+function Origins({ context, project }: { readonly context: ViewContext; readonly project: Resource }) {
+  const [origins, setOrigins] = useState<readonly string[] | null>(null);
+  const [typed, setTyped] = useState("");
+  const [fault, setFault] = useState("");
+  const { role, admins } = context;
+  const run = (work: () => Promise<void>): void => {
+    setFault("");
+    work().catch(error => setFault(messageOf(error)));
+  };
+  useEffect(() => run(async () => setOrigins(originsOf((await readShow(context, project)).show))), []);
+  async function add(): Promise<void> {
+    const address = typed.trim();
+    if (!/^https?:/.test(address) || !URL.canParse(address))
+      return setFault("Enter the address of a page, such as https://club.example.");
+    const { origin } = new URL(address);
+    setOrigins(await allow(context, project, origin));
+    setTyped("");
+    context.announce(`Pages of ${origin} may show it.`);
+  }
+  if (origins === null) return fault === "" ? null : <p class="fault">{fault}</p>;
+  return (
+    <form
+      class="stack"
+      noValidate
+      onSubmit={event => {
+        event.preventDefault();
+        run(add);
+      }}
+    >
+      <p class="quiet">
+        {origins.length === 0
+          ? "Until you add the origin of your page, browsers refuse to show it there: they show an error in the frame."
+          : `Browsers show it in pages of ${new Intl.ListFormat("en").format(origins)}, and refuse it in others.`}
+      </p>
+      <div class="copied">
+        <label>
+          Origin of your page
+          <input
+            type="url"
+            value={typed}
+            placeholder="https://club.example"
+            onInput={event => setTyped(event.currentTarget.value)}
+          />
+        </label>
+        <Act refusal={refusalOf(role, "admin", admins)} onPress={() => run(add)}>
+          Allow
+        </Act>
+      </div>
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    </form>
+  );
+}
+
+async function readShow({ api, signal }: ViewContext, { id }: Resource) {
+  const query = { projectId: id, "fields[projects]": "services" };
+  const { headers, document } = await api.control.readProject(query, { signal }).whole();
+  const { show } = Object(document.data.attributes.services) as Members;
+  return { show: isMembers(show) ? show : {}, tag: headers.get("etag") ?? "" };
+}
+
+function originsOf({ embed }: Members): readonly string[] {
+  return isMembers(embed) && Array.isArray(embed.origins) ? embed.origins.map(String) : [];
+}
+
+/** Adds an origin to those of the project, whatever else of its page others have changed. */
+async function allow(context: ViewContext, project: Resource, origin: string): Promise<readonly string[]> {
+  const { show, tag } = await readShow(context, project);
+  const origins = [...new Set([...originsOf(show), origin])];
+  const attributes = { services: { show: { ...show, embed: { origins } } } };
+  const body = { data: { type: "projects" as const, id: project.id, attributes } };
+  await context.api.control.changeProject({ projectId: project.id, body }, { headers: { "if-match": tag } });
+  return origins;
 }
 
 function Copied({ label, text }: { readonly label: string; readonly text: string }) {

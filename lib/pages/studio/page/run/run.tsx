@@ -102,7 +102,7 @@ function Bar({ context, desk }: PartProps) {
         <Act onPress={() => setShares(true)}>Share</Act>
       </div>
       <Figures desk={desk} />
-      {shares && <Share context={context} eventId={rundown.eventId} onClose={() => setShares(false)} />}
+      {shares && <Share context={context} onClose={() => setShares(false)} />}
       {asks && <Times desk={desk} close={() => setAsks(false)} />}
     </section>
   );
