@@ -1,6 +1,6 @@
 /** The forms that give a fan a name, or an account that lasts. */
 
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
 import type { Show } from "./show.ts";
@@ -27,10 +27,7 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
   const unproved = useSignal<Account | null>(null);
   /** The address of an account whose password is forgotten. */
   const forgotten = useSignal<string | null>(null);
-  const { session, identity } = show.client;
-  const { clientToken } = show.data;
-  const proof = { headers: clientToken === null ? {} : { authorization: `Bearer ${clientToken.token}` } };
-  const pool = { projectId: show.data.project.id, strategy: "email", provider: "managedPool" } as const;
+  const { session } = show.client;
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     fault.value = "";
     isBusy.value = true;
@@ -41,33 +38,7 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
     }
     isBusy.value = false;
   };
-  async function enter(account: Account): Promise<void> {
-    const { email, password, isNew } = account;
-    const nickname = email.split("@", 1)[0] ?? "";
-    if (isNew) await session.register({ provider: "managedPool", email, password, nickname });
-    try {
-      await session.logIn({ provider: "managedPool", email, password });
-    } catch (error) {
-      if (!(error instanceof GrandstandError) || error.code !== "email_not_verified") throw error;
-      await identity.verifyEmail({ body: { ...pool, data: { email } } }, proof);
-      unproved.value = { ...account, isNew: false };
-    }
-  }
-  async function prove(account: Account, confirmationCode: string): Promise<void> {
-    const { email, password } = account;
-    await identity.confirmEmail({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
-    unproved.value = null;
-    await enter(account);
-  }
-  async function forget(email: string): Promise<void> {
-    await identity.forgotPassword({ body: { ...pool, data: { email } } }, proof);
-    forgotten.value = email;
-  }
-  async function recover(email: string, confirmationCode: string, password: string): Promise<void> {
-    await identity.confirmPassword({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
-    forgotten.value = null;
-    await enter({ email, password, isNew: false });
-  }
+  const { enter, prove, forget, recover } = stepsOf(show, { unproved, forgotten });
   if (fan !== null && fan.provider !== "anonymous") return null;
   const isByMail = show.data.settings.signIn === "email";
   if (fan !== null && !isByMail) return null;
@@ -109,6 +80,47 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
       </p>
     </div>
   );
+}
+
+interface Pending {
+  readonly unproved: Signal<Account | null>;
+  readonly forgotten: Signal<string | null>;
+}
+
+/** The steps to an account, and what waits for a mailed code between them. */
+function stepsOf({ client, data }: Show, { unproved, forgotten }: Pending) {
+  const { session, identity } = client;
+  const pool = { projectId: data.project.id, strategy: "email", provider: "managedPool" } as const;
+  const token = data.clientToken?.token;
+  const proof = { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } };
+  async function enter(account: Account): Promise<void> {
+    const { email, password, isNew } = account;
+    const nickname = email.split("@", 1)[0] ?? "";
+    if (isNew) await session.register({ provider: "managedPool", email, password, nickname });
+    try {
+      await session.logIn({ provider: "managedPool", email, password });
+    } catch (error) {
+      if (!(error instanceof GrandstandError) || error.code !== "email_not_verified") throw error;
+      await identity.verifyEmail({ body: { ...pool, data: { email } } }, proof);
+      unproved.value = { ...account, isNew: false };
+    }
+  }
+  async function prove(account: Account, confirmationCode: string): Promise<void> {
+    const { email, password } = account;
+    await identity.confirmEmail({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
+    unproved.value = null;
+    await enter(account);
+  }
+  async function forget(email: string): Promise<void> {
+    await identity.forgotPassword({ body: { ...pool, data: { email } } }, proof);
+    forgotten.value = email;
+  }
+  async function recover(email: string, confirmationCode: string, password: string): Promise<void> {
+    await identity.confirmPassword({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
+    forgotten.value = null;
+    await enter({ email, password, isNew: false });
+  }
+  return { enter, prove, forget, recover };
 }
 
 interface CodeProps {
