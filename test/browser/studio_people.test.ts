@@ -66,6 +66,15 @@ describe("people in the studio", { skip: browserAvailable() }, () => {
     assert.deepEqual(faults, []);
   });
 
+  it("is reached from the organisation by way of its spaces", async () => {
+    const { page } = await world.open(`#/organisations/${ids.organisation}`);
+    await page.getByRole("link", { name: "People" }).click();
+    await page.getByText("Accounts belong to a project").waitFor();
+    for (const name of ["Club space", "Club app"]) await page.locator("a.card", { hasText: name }).click();
+    await page.getByText("Search by e-mail, id or segment").waitFor();
+    assert.equal(page.url(), `${world.url}/studio${people}`);
+  });
+
   it("finds a segment", async () => {
     const rich = await world.fan("Rich");
     await rich.act("prediction", { outcome: "exact" });

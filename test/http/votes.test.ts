@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { catalogueApp } from "../../lib/authoring/table/catalogue.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { type Answer, type Fan, ids, loyalty, openPlatform, seed, testSecret } from "../support/platform.ts";
@@ -134,8 +135,9 @@ describeOnEveryStore("votes", open => {
       ],
     );
     assert.equal((await fan.profile()).metrics.points, 4);
-    const cheer = await show.publish({ max_votes_per_user: 0, max_votes_per_option: 0 });
-    for (const _ of "123") assert.equal((await vote(fan, cheer, 1)).status, 200);
+    const cheers = catalogueApp("").elements.find(type => type.content_type === "cheer");
+    const cheer = await show.publish({ content_type: "cheer", ...cheers?.templates?.[0]?.data });
+    for (const _ of "123") assert.equal((await vote(fan, cheer, 1)).status, 200, "taps of its template");
   });
 
   it("that are applied together stop at the first too many, after those before it", async t => {

@@ -45,9 +45,20 @@ const question = [property("question!", "text", asked)];
 const promptedQuestion = [property("question", "text", asked)];
 const option = [property("text!", "text", { max_length: 200 }), image];
 
+interface Choice {
+  readonly options?: { readonly min: number; readonly max: number };
+  /** Further attributes of the template. */
+  readonly attributes?: Readonly<Record<string, unknown>>;
+}
+
 /** Question and options, with a template of such an element. */
-function choice(text: string, texts: readonly string[], options = { min: 2, max: 8 }): Partial<ContentType> {
+function choice(
+  text: string,
+  texts: readonly string[],
+  { options = { min: 2, max: 8 }, attributes = {} }: Choice = {},
+): Partial<ContentType> {
   const data = {
+    ...attributes,
     question: {
       fields: [all("question", text)],
       options: texts.map(each => ({ fields: [all("text", each)] })),
@@ -114,9 +125,12 @@ const types: readonly ContentType[] = [
     { question: promptedQuestion, any_of: [["prompt"], ["question"]] },
   ),
   type("cheer", [property("prompt", "text")], {
+    ...choice("Make some noise!", ["Home", "Away"], {
+      options: { min: 1, max: 2 },
+      // Each tap is a vote; elements allow one by default.
+      attributes: { max_votes_per_user: 0, max_votes_per_option: 0 },
+    }),
     question: promptedQuestion,
-    option,
-    options_number: { min: 1, max: 2 },
   }),
   type("countdown", [property("target!", "datetime"), property("title", "text")], {
     categories: ["information"],

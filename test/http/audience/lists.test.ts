@@ -243,6 +243,20 @@ describeOnStores("lists of the audience API", open => {
     assertProblem(answer, 400, "validation_failed");
   });
 
+  it("are those of a fan who never acted, and of nobody else", async () => {
+    const { userId } = await newFan();
+    for (const path of ["profile", "transactions", "challenges", "notifications"]) {
+      const { status, text } = await crm(`/api/audience/${path}?user_id=${userId}`);
+      assert.equal(status, 200, `${path}: ${text}`);
+      assertProblem(await crm(`/api/audience/${path}?user_id=nobody`), 404, "not_found");
+    }
+    const { json } = await crm(`/api/audience/challenges?user_id=${userId}`);
+    assert.deepEqual(
+      json.data.map(({ status, startedAt }: Answer["json"]) => [status, startedAt]),
+      [["in_progress", null]],
+    );
+  });
+
   it("refuse invalid limits and filters", async () => {
     const fan = await newFan();
     for (const path of [

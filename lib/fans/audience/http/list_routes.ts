@@ -53,12 +53,12 @@ interface UserList<N extends string, Q extends v.ObjectEntries, E extends v.Obje
   readonly description: string;
   readonly query: Q;
   readonly page: E;
-  /** Reads a page. `isKnown` is null if only the profile tells whether the user exists. */
+  /** Reads a page. `isKnown` is true if what was read proves that the user exists. */
   readonly read: (
     context: ListContext,
     user: SpaceUser,
     query: OutputOf<Q>,
-  ) => Promise<{ readonly page: PageOf<E>; readonly isKnown: boolean | null }>;
+  ) => Promise<{ readonly page: PageOf<E>; readonly isKnown: boolean }>;
 }
 
 export function listRoutes(context: AudienceContext) {
@@ -87,7 +87,7 @@ export function listRoutes(context: AudienceContext) {
       page: { data: v.array(TransactionSchema), ...pageEntries },
       read: async (lists, user, query) => {
         const page = await listTransactions(lists, user, query);
-        return { page, isKnown: page.data.length > 0 ? true : null };
+        return { page, isKnown: isFilled(page) };
       },
     }),
     ...routesOf(context, {
@@ -117,7 +117,7 @@ export function listRoutes(context: AudienceContext) {
       page: { data: v.array(NotificationSchema), ...notificationsPageEntries },
       read: async (lists, user, { unread, ...query }) => {
         const page = await listNotifications(lists, user, { ...query, unread: unread === "true" });
-        return { page, isKnown: page.data.length > 0 ? true : null };
+        return { page, isKnown: isFilled(page) };
       },
     }),
     readNotificationRoute(context),
@@ -132,11 +132,10 @@ function routesOf<const N extends string, const Q extends v.ObjectEntries, const
   const path = resource.toLowerCase() as Lowercase<N>;
   const reply = replySchema(`${resource}Page`, page);
 
-  /** A page without entries may be of an unknown user, which only then is looked up. */
+  /** A page that proves nothing may be of an unknown user, which only then is looked up. */
   async function readPage(user: SpaceUser, asked: OutputOf<Q>): Promise<PageOf<E> | null> {
     const { page, isKnown } = await read(context, user, asked);
-    if (isKnown ?? page.lastEvaluatedKey !== null) return page;
-    return isKnown === null && (await profiles.get(user)) !== null ? page : null;
+    return isKnown || (await profiles.get(user)) !== null ? page : null;
   }
 
   return [
@@ -187,6 +186,13 @@ function routesOf<const N extends string, const Q extends v.ObjectEntries, const
       },
     }),
   ];
+}
+
+function isFilled({
+  data,
+  lastEvaluatedKey,
+}: Pick<PageOf<typeof pageEntries>, "lastEvaluatedKey"> & { readonly data: readonly unknown[] }): boolean {
+  return data.length > 0 || lastEvaluatedKey !== null;
 }
 
 function pageReply(page: object): JsonTextReply<200, never> {

@@ -66,7 +66,7 @@ export async function listTransactions(
 
 /**
  * Returns a page of the user's challenges: unfinished ones first, by their end, then finished ones, newest first. A page continues
- * after the last challenge of the one before, wherever that has moved since. `isKnown` is false if nothing is stored of the user.
+ * after the last challenge of the one before, wherever that has moved since. `isKnown` is true if the store has loyalty or a profile of the user.
  */
 export async function listChallenges(
   { loyalty, cursors }: ListContext,

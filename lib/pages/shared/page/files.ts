@@ -3,7 +3,7 @@
 export type Cell = string | number;
 
 /** Writes rows as CSV (RFC 4180) for spreadsheets, which take no text for a formula. */
-export function csvOf(rows: readonly (readonly Cell[])[]): string {
+function csvOf(rows: readonly (readonly Cell[])[]): string {
   const cellOf = (cell: Cell): string => {
     if (typeof cell === "number") return String(cell);
     const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
@@ -12,8 +12,13 @@ export function csvOf(rows: readonly (readonly Cell[])[]): string {
   return rows.map(row => `${row.map(cellOf).join(",")}\r\n`).join("");
 }
 
+/** Lets the user keep rows as a table. */
+export function saveTable(name: string, rows: readonly (readonly Cell[])[]): void {
+  saveFile(`${name.replace(/[^\p{L}\p{N}_]+/gu, "-")}.csv`, csvOf(rows), "text/csv");
+}
+
 /** Lets the user keep a text as a file. */
-export function saveFile(name: string, mediaType: string, text: string): void {
+export function saveFile(name: string, text: string, mediaType = "application/json"): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${mediaType};charset=utf-8` }));
   const link = document.createElement("a");
   link.href = url;

@@ -1,6 +1,6 @@
 /** Plots as SVG, each with its numbers as a table and as a file. */
 
-import { type Cell, csvOf, saveFile } from "./files.ts";
+import { type Cell, saveTable } from "./files.ts";
 
 /** How positions of a plot are written. */
 export interface Axis {
@@ -163,7 +163,7 @@ function Numbers({ title, axis, series, points, isOpen, file, unit = "" }: PlotP
           </table>
         </section>
       </details>
-      <button type="button" class="plain" onClick={() => saveFile(`${file}.csv`, "text/csv", csvOf(rows()))}>
+      <button type="button" class="plain" onClick={() => saveTable(file, rows())}>
         CSV<span class="hidden"> of {title}</span>
       </button>
     </div>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { EventAnalytics } from "../../../client/mod.ts";
-import { csvOf, isoIn, saveFile } from "../../shared/page/files.ts";
+import { isoIn, saveTable } from "../../shared/page/files.ts";
 import { type Axis, Plot } from "../../shared/page/plot.tsx";
 import { metricTitles, readZone, Shown, useAnswer, type Zone } from "./answers.tsx";
 import { type Resource, textOf } from "./api.ts";
@@ -162,7 +162,7 @@ function Plots({ known, event }: PlotsProps) {
     label: spanOf(figures) > 86_400 ? zone.moment : zone.time,
     cell: at => isoIn(zone.name, at),
   };
-  const name = event === undefined ? "event" : textOf(event, "name").replace(/[^\p{L}\p{N}]+/gu, "-");
+  const name = event === undefined ? "event" : textOf(event, "name");
   const common = { axis, isOpen, note: `Each ${lengthOf(step)}, ${zone.name}.` };
   const metrics = Object.keys(figures.points);
   const one = (value: (each: (typeof all)[number]) => number) =>
@@ -269,9 +269,7 @@ function Votes({
         <button
           type="button"
           class="plain"
-          onClick={() =>
-            saveFile(`${file}.csv`, "text/csv", csvOf([["Element", "Option", "Votes"], ...rows]))
-          }
+          onClick={() => saveTable(file, [["Element", "Option", "Votes"], ...rows])}
         >
           CSV<span class="hidden"> of votes</span>
         </button>

@@ -1,6 +1,7 @@
 /** Leaderboards that move: each is an event stream, whose rows slide to their new places. */
 
 import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../../client/mod.ts";
+import { saveTable } from "../../shared/page/files.ts";
 import { type Resource, type ScopeType, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
@@ -9,7 +10,21 @@ import type { RootContext } from "./view.ts";
 
 interface Board {
   readonly name: string;
-  readonly watch: (options: CallOptions) => AsyncIterable<Leaderboard>;
+  readonly settings: BoardSettings;
+  readonly watch: (query: { readonly season?: string }, options: CallOptions) => AsyncIterable<Leaderboard>;
+}
+
+/** Settings of a board, as far as they say which seasons it has. */
+interface BoardSettings {
+  readonly id: string;
+  readonly visibility?: string;
+  readonly seasons?: { readonly type?: string; readonly list?: readonly ListedSeason[] } | "none";
+  readonly keepSeasons?: number;
+}
+
+interface ListedSeason {
+  readonly id: string;
+  readonly startsAt: string | number;
 }
 
 /** Rows of a board; more are not read. */
@@ -24,24 +39,130 @@ const againMs = 1_000;
 
 const numbers = new Intl.NumberFormat();
 
-/** Shows the boards of the event or project of a place, one at a time. Hidden boards are left out. */
+/** Past seasons that a board keeps where its settings do not say. */
+const keepSeasonsDefault = 12;
+const eventsMax = 48;
+
+/**
+ * Shows the boards of the event or project of a place, one at a time, by season where it has some. A project offers those of its events as
+ * well. Hidden boards are left out.
+ */
 export async function showBoards(context: RootContext): Promise<void> {
-  const { root, signal } = context;
-  const boards = await boardsOf(context);
+  const { root, signal, chain } = context;
   const note = el("p", { class: "quiet", role: "status" });
   const list = el("ol", { class: "board" });
+  const of = el("select", {
+    "aria-label": "Boards of",
+    on: { change: () => void load().catch(reportUnread) },
+  });
+  const names = el("select", { "aria-label": "Leaderboard", on: { change: openNewest } });
+  const seasons = el("select", { "aria-label": "Season", hidden: true, on: { change: open } });
+  const save = el("button", { type: "button", class: "plain", on: { click: saveShown } }, "CSV");
+  const [events, found] = await Promise.all([eventsOf(context), boardsOf(context)]);
+  let boards = found;
   let leave = new AbortController();
+  let shown: Leaderboard | null = null;
+
+  async function load(): Promise<void> {
+    leave.abort();
+    const event = events[of.selectedIndex - 1];
+    const read = await boardsOf({ ...context, chain: event === undefined ? chain : [...chain, event] });
+    if (event !== events[of.selectedIndex - 1]) return;
+    boards = read;
+    listBoards();
+  }
+  function reportUnread(): void {
+    if (!signal.aborted) setText(note, "The boards cannot be read now.");
+  }
+  function listBoards(): void {
+    names.replaceChildren(...boards.map(({ name }) => el("option", {}, name)));
+    openNewest();
+  }
+  function openNewest(): void {
+    seasons.replaceChildren();
+    open();
+  }
   function open(): void {
     leave.abort();
     leave = new AbortController();
-    const board = boards[select.selectedIndex];
+    const board = boards[names.selectedIndex];
     list.replaceChildren();
-    if (board !== undefined) follow(board, note, list, AbortSignal.any([signal, leave.signal]));
+    shown = null;
+    seasons.hidden = seasons.length === 0;
+    if (board === undefined) return;
+    const show = rowsIn(list);
+    const query = seasons.value === "" ? {} : { season: seasons.value };
+    follow(
+      options => board.watch(query, options),
+      note,
+      next => {
+        shown = next;
+        if (seasons.length === 0) listSeasons(seasons, board, next.meta.season?.id ?? null);
+        show(next.data);
+      },
+      AbortSignal.any([signal, leave.signal]),
+    );
   }
-  const options = boards.map(({ name }) => el("option", {}, name));
-  const select = el("select", { "aria-label": "Leaderboard", on: { change: open } }, ...options);
-  root.replaceChildren(el("div", { class: "row spread" }, el("h2", {}, "Leaderboard"), select), note, list);
-  open();
+  function saveShown(): void {
+    if (shown === null) return;
+    const rows = shown.data.map(({ rank, userId, publicProfile: { username }, score }) => {
+      return [rank, username ?? "", userId, score];
+    });
+    const { season } = shown.meta;
+    const name = [boards[names.selectedIndex]?.name ?? "board", season?.id ?? ""].join(" ").trim();
+    saveTable(name, [["Rank", "Name", "User", "Score"], ...rows]);
+  }
+
+  of.replaceChildren(
+    ...[chain.at(-1), ...events].map(each =>
+      el("option", {}, each === undefined ? "" : textOf(each, "name")),
+    ),
+  );
+  of.hidden = events.length === 0;
+  const choices = el("div", { class: "row" }, of, names, seasons, save);
+  root.replaceChildren(el("div", { class: "row spread" }, el("h2", {}, "Leaderboard"), choices), note, list);
+  listBoards();
+}
+
+/** Offers the seasons of a board, newest first. The running one stays where the next begins. */
+function listSeasons(select: HTMLSelectElement, { settings }: Board, newest: string | null): void {
+  const { seasons = "none", keepSeasons = keepSeasonsDefault } = settings;
+  if (newest === null || seasons === "none") return;
+  const ids = [newest];
+  if (seasons.type === "explicit") {
+    const begun = (seasons.list ?? []).filter(({ startsAt }) => new Date(startsAt).getTime() <= Date.now());
+    ids.splice(0, 1, ...begun.map(({ id }) => id).reverse());
+  } else {
+    while (ids.length <= keepSeasons) ids.push(seasonBefore(ids.at(-1) ?? ""));
+  }
+  const options = ids.map(id => el("option", { value: id }, id));
+  select.replaceChildren(el("option", { value: "" }, "Newest season"), ...options);
+  select.hidden = false;
+}
+
+const dayMs = 86_400_000;
+
+/** Returns the id of the day (`2026-11-21`), week (`2026-W47`) or month (`2026-11`) before. */
+function seasonBefore(id: string): string {
+  const [year = 0, part = 0, day] = id.split("-").map(each => Number(each.replace("W", "")));
+  if (!id.includes("W")) {
+    const before = day === undefined ? Date.UTC(year, part - 2) : Date.UTC(year, part - 1, day - 1);
+    return new Date(before).toISOString().slice(0, id.length);
+  }
+  // The week of January 4 is the first; the year of a week is that of its Thursday.
+  const first = Date.UTC(year, 0, 4);
+  const thursday = first + (3 - ((new Date(first).getUTCDay() + 6) % 7) + 7 * (part - 2)) * dayMs;
+  const itsYear = new Date(thursday).getUTCFullYear();
+  const week = 1 + Math.floor((thursday - Date.UTC(itsYear, 0)) / (7 * dayMs));
+  return `${itsYear}-W${String(week).padStart(2, "0")}`;
+}
+
+/** Returns the newest events of a project; none where the place is an event. */
+async function eventsOf({ api, chain, signal }: RootContext): Promise<readonly Resource[]> {
+  const scope = chain.at(-1);
+  if (scope?.type !== "projects") return [];
+  const query = { projectId: scope.id, "page[count]": eventsMax };
+  return (await api.control.listProjectEvents(query, { signal })) as unknown as readonly Resource[];
 }
 
 /** Returns the boards that are not hidden, those of the event first. */
@@ -55,31 +176,43 @@ async function boardsOf({ api, chain, signal }: RootContext): Promise<readonly B
   const own = await servicesOf(project);
   const input = { projectId: project.id, limit: rowsMax };
   const suffix = event === undefined ? "" : ` (${textOf(project, "name")})`;
-  const ofProject = namesIn(own.leaderboards, "overall").map(leaderboardId => ({
-    name: leaderboardId + suffix,
-    watch: (options: CallOptions) =>
-      api.leaderboards.watchProjectLeaderboard({ ...input, leaderboardId }, options),
-  }));
+  const ofProject = shownIn(own.leaderboards, "overall").map((settings): Board => {
+    const board = { ...input, leaderboardId: settings.id };
+    return {
+      name: settings.id + suffix,
+      settings,
+      watch: (query, options) => api.leaderboards.watchProjectLeaderboard({ ...board, ...query }, options),
+    };
+  });
   if (event === undefined) return ofProject;
   const { leaderboards } = await servicesOf(event);
-  const names = new Set([...namesIn(leaderboards), ...namesIn(own.eventLeaderboards), "overall"]);
-  const ofEvent = [...names].map(leaderboardId => ({
-    name: leaderboardId,
-    watch: (options: CallOptions) =>
-      api.leaderboards.watchEventLeaderboard({ ...input, eventId: event.id, leaderboardId }, options),
-  }));
-  return [...ofEvent, ...ofProject];
+  const declared = [...shownIn(leaderboards), ...shownIn(own.eventLeaderboards), { id: "overall" }];
+  const ofEvent = [...new Map(declared.toReversed().map(each => [each.id, each])).values()].toReversed();
+  return [
+    ...ofEvent.map((settings): Board => {
+      const board = { ...input, eventId: event.id, leaderboardId: settings.id };
+      return {
+        name: settings.id,
+        settings,
+        watch: (query, options) => api.leaderboards.watchEventLeaderboard({ ...board, ...query }, options),
+      };
+    }),
+    ...ofProject,
+  ];
 }
 
-function namesIn(section: unknown, ...fallback: readonly string[]): readonly string[] {
-  if (!Array.isArray(section)) return fallback;
-  const boards = section as readonly { readonly id: string; readonly visibility?: string }[];
-  return boards.filter(({ visibility }) => visibility !== "hidden").map(({ id }) => id);
+function shownIn(section: unknown, ...fallback: readonly string[]): readonly BoardSettings[] {
+  if (!Array.isArray(section)) return fallback.map(id => ({ id }));
+  return (section as readonly BoardSettings[]).filter(({ visibility }) => visibility !== "hidden");
 }
 
 /** Follows a board while the page is seen. */
-function follow({ watch }: Board, note: HTMLElement, list: HTMLElement, signal: AbortSignal): void {
-  const show = rowsIn(list);
+function follow(
+  watch: (options: CallOptions) => AsyncIterable<Leaderboard>,
+  note: HTMLElement,
+  show: (board: Leaderboard) => void,
+  signal: AbortSignal,
+): void {
   let seen = new AbortController();
   async function read(): Promise<void> {
     if (document.hidden) return;
@@ -88,10 +221,11 @@ function follow({ watch }: Board, note: HTMLElement, list: HTMLElement, signal: 
       signal: AbortSignal.any([signal, seen.signal]),
       onLost: () => setText(note, "Not up to date: the connection is lost."),
     };
-    for await (const { data, totalCount } of watch(options)) {
+    for await (const board of watch(options)) {
+      const { data, totalCount } = board;
       const [shown, all] = [data.length, totalCount].map(count => numbers.format(count));
       setText(note, totalCount === 0 ? "Nobody is on the board yet." : `The first ${shown} of ${all}`);
-      show(data);
+      show(board);
     }
   }
   function hide(): void {

@@ -11,7 +11,23 @@ interface Listed {
   readonly next: string | null;
 }
 
-export function ScopesBelow({ context: { api, chain, signal } }: { readonly context: ViewContext }) {
+interface ScopesProps {
+  readonly context: ViewContext;
+  /** The view that cards lead to. @default the first one */
+  readonly view?: string;
+}
+
+/** Ways to the people of each project: accounts are those of a project, points those of its space. */
+export function PeopleBelow({ context }: { readonly context: ViewContext }) {
+  return (
+    <div class="stack">
+      <p class="quiet">Accounts belong to a project, points to its space. Choose where you look.</p>
+      <ScopesBelow context={context} view="people" />
+    </div>
+  );
+}
+
+export function ScopesBelow({ context: { api, chain, signal }, view }: ScopesProps) {
   const scope = chain.at(-1);
   const type = scopeTypes[scopeTypes.indexOf(scope?.type as ScopeType) + 1] ?? "events";
   const [listed, setListed] = useState<Listed | null>(null);
@@ -38,7 +54,7 @@ export function ScopesBelow({ context: { api, chain, signal } }: { readonly cont
     <div class="stack">
       <ul class="cards">
         {listed.items.map(item => (
-          <Card key={item.id} resource={item} />
+          <Card key={item.id} resource={item} view={view} />
         ))}
       </ul>
       {listed.next !== null && (
@@ -50,10 +66,10 @@ export function ScopesBelow({ context: { api, chain, signal } }: { readonly cont
   );
 }
 
-function Card({ resource }: { readonly resource: Resource }) {
+function Card({ resource, view }: { readonly resource: Resource; readonly view: string | undefined }) {
   return (
     <li>
-      <a class="card" href={hrefOf(resource)}>
+      <a class="card" href={hrefOf(resource, view)}>
         <strong>{textOf(resource, "name")}</strong>
       </a>
     </li>

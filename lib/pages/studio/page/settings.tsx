@@ -1,8 +1,9 @@
 /** The settings of a project's app, or of an event: edited as JSON, compared with what is live, and pushed. */
 
 import { isMembers } from "../../../base/json/mod.ts";
+import { saveFile } from "../../shared/page/files.ts";
 import type { Resource } from "./api.ts";
-import { DocumentEditor, Moved, OpenFile, SavePart, saveFile } from "./documents/editor.tsx";
+import { DocumentEditor, Moved, OpenFile, SavePart } from "./documents/editor.tsx";
 import { type Live, useDocument } from "./documents/saved.ts";
 import { Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";

@@ -39,6 +39,10 @@ const below = (title: string): ViewEntry => ({
   load: () => import("./scopes.tsx").then(part => part.ScopesBelow),
 });
 
+const peopleBelow: ViewEntry = {
+  title: "People",
+  load: () => import("./scopes.tsx").then(part => part.PeopleBelow),
+};
 const people: ViewEntry = {
   title: "People",
   load: () => import("./people/people.tsx").then(part => part.People),
@@ -64,8 +68,8 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
       load: () => import("./operations.ts").then(part => mounted(part.showOperations)),
     },
   },
-  organisations: { spaces: below("Spaces"), roles, activity, workflows },
-  spaces: { projects: below("Projects"), loyalty, roles, activity, workflows },
+  organisations: { spaces: below("Spaces"), people: peopleBelow, roles, activity, workflows },
+  spaces: { projects: below("Projects"), people: peopleBelow, loyalty, roles, activity, workflows },
   projects: {
     events: { title: "Events", load: () => import("./plan/events.tsx").then(part => part.Events) },
     assets,

@@ -289,15 +289,6 @@ export function SavePart<T>({ document, title, button, refusal, done }: SavePart
   );
 }
 
-/** Offers a text as a file. */
-export function saveFile(name: string, text: string, mediaType = "application/json"): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: mediaType }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 interface OpenFileProps {
   readonly onText: (text: string) => void;
   readonly refusal?: string | null;

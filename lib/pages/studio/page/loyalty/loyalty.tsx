@@ -3,8 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { isMembers } from "../../../../base/json/mod.ts";
 import { type FieldError, GrandstandError } from "../../../../client/mod.ts";
+import { saveFile } from "../../../shared/page/files.ts";
 import type { Resource } from "../api.ts";
-import { DocumentEditor, Moved, OpenFile, SavePart, saveFile } from "../documents/editor.tsx";
+import { DocumentEditor, Moved, OpenFile, SavePart } from "../documents/editor.tsx";
 import { jsonText } from "../documents/json_text.ts";
 import { type EditedDocument, type Live, useDocument } from "../documents/saved.ts";
 import { hrefOf } from "../places.ts";

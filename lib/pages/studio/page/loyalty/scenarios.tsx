@@ -2,8 +2,9 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { isMembers } from "../../../../base/json/mod.ts";
+import { saveFile } from "../../../shared/page/files.ts";
 import type { Resource } from "../api.ts";
-import { DocumentEditor, OpenFile, saveFile } from "../documents/editor.tsx";
+import { DocumentEditor, OpenFile } from "../documents/editor.tsx";
 import { jsonText, readJson } from "../documents/json_text.ts";
 import { Act } from "../ui.tsx";
 import type { Played, ScenarioCheck } from "./engine.ts";

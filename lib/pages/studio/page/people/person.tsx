@@ -225,11 +225,7 @@ async function download(calls: ReturnType<typeof callsAbout>, userId: string): P
     trail: trail?.entries ?? [],
     ...all,
   };
-  saveFile(
-    `person-${userId.replace(/[^\w-]/g, "_")}.json`,
-    "application/json",
-    JSON.stringify(data, null, 2),
-  );
+  saveFile(`person-${userId.replace(/[^\w-]/g, "_")}.json`, JSON.stringify(data, null, 2));
 }
 
 interface BanProps {

@@ -1,13 +1,14 @@
 /** What fans see of an element, its results, and what the producer needs to know beside it. */
 
 import { useEffect, useState } from "preact/hooks";
+import { saveTable } from "../../../shared/page/files.ts";
 import { Preview, type PreviewView } from "../../../shared/page/preview_frame.tsx";
 import { messageOf, repeat } from "../problem.ts";
 import { Act, announce } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import type { Desk } from "./desk.ts";
 import { Bars } from "./row.tsx";
-import { optionsOf, titleOf } from "./rundown.ts";
+import { type Item, optionsOf, titleOf } from "./rundown.ts";
 
 const answersMs = 5_000;
 const answersMax = 50;
@@ -50,7 +51,12 @@ export function Monitor({ context, desk, id }: MonitorProps) {
       {notes !== "" && <p class="notes">{notes}</p>}
       {hasOptions && (
         <section class="stack">
-          <h2>Results</h2>
+          <div class="row spread">
+            <h2>Results</h2>
+            <button type="button" class="plain" onClick={() => saveResults(desk, item)}>
+              CSV<span class="hidden"> of results</span>
+            </button>
+          </div>
           <Bars desk={desk} id={item.id} max={100} />
         </section>
       )}
@@ -64,6 +70,12 @@ export function Monitor({ context, desk, id }: MonitorProps) {
       )}
     </aside>
   );
+}
+
+function saveResults({ rundown }: Desk, { id, attributes }: Item): void {
+  const { votes = [] } = rundown.counts.get(id)?.peek() ?? {};
+  const rows = optionsOf(attributes).map((option, index) => [option, votes[index] ?? 0]);
+  saveTable(titleOf(attributes), [["Option", "Votes"], ...rows]);
 }
 
 let found: Promise<boolean> | undefined;
