@@ -104,13 +104,7 @@ export async function showBoards(context: RootContext): Promise<void> {
     );
   }
   function saveShown(): void {
-    if (shown === null) return;
-    const rows = shown.data.map(({ rank, userId, publicProfile: { username }, score }) => {
-      return [rank, username ?? "", userId, score];
-    });
-    const { season } = shown.meta;
-    const name = [boards[names.selectedIndex]?.name ?? "board", season?.id ?? ""].join(" ").trim();
-    saveTable(name, [["Rank", "Name", "User", "Score"], ...rows]);
+    if (shown !== null) saveStandings(boards[names.selectedIndex]?.name ?? "", shown);
   }
 
   of.replaceChildren(
@@ -122,6 +116,16 @@ export async function showBoards(context: RootContext): Promise<void> {
   const choices = el("div", { class: "row" }, of, names, seasons, save);
   root.replaceChildren(el("div", { class: "row spread" }, el("h2", {}, "Leaderboard"), choices), note, list);
   listBoards();
+}
+
+function saveStandings(board: string, { data, meta: { season } }: Leaderboard): void {
+  const rows = data.map(({ rank, userId, publicProfile: { username }, score }) => {
+    return [rank, username ?? "", userId, score];
+  });
+  saveTable(season === undefined ? board : `${board} ${season.id}`, [
+    ["Rank", "Name", "User", "Score"],
+    ...rows,
+  ]);
 }
 
 /** Offers the seasons of a board, newest first. The running one stays where the next begins. */
