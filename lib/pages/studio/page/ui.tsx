@@ -171,9 +171,9 @@ export function Menu({ label, items, mark = "⋯", note }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   // The items are there before the list is measured.
   useLayoutEffect(() => {
-    const place = button.current?.getBoundingClientRect();
     const { current } = list;
-    if (!isOpen || place === undefined || current === null) return;
+    if (!isOpen || button.current === null || current === null) return;
+    const place = button.current.getBoundingClientRect();
     const { offsetWidth, offsetHeight } = current;
     const below = place.bottom + offsetHeight < innerHeight ? place.bottom : place.top - offsetHeight;
     current.style.top = `${Math.max(0, below)}px`;
