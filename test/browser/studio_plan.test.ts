@@ -59,10 +59,39 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     return json.data.id;
   }
   const row = (page: Page, name: string) => page.locator(".elements [data-id]").filter({ hasText: name });
-  const namesOf = async (event: string): Promise<string[]> => {
-    const { json } = await world.author("GET", `/events/${event}/elements?sort=position`);
-    return json.data.map(({ attributes }: { attributes: { name: string } }) => attributes.name);
+  interface Stored extends Attributes {
+    readonly id: string;
+    readonly name: string;
+    readonly parent: string | undefined;
+  }
+  const elementsOf = async (event: string): Promise<readonly Stored[]> => {
+    const { json } = await world.author("GET", `/events/${event}/elements?sort=position&page[count]=100`);
+    return json.data.map(
+      ({
+        id,
+        attributes,
+        relationships,
+      }: {
+        id: string;
+        attributes: Attributes;
+        relationships: { parent?: { data: { id: string } | null } };
+      }) => ({
+        ...attributes,
+        id,
+        parent: relationships.parent?.data?.id,
+      }),
+    );
   };
+  const namesOf = async (event: string): Promise<string[]> =>
+    (await elementsOf(event)).map(({ name }) => name);
+  /** Counts the batches that a page sends. */
+  function countBatches(page: Page): unknown[] {
+    const sent: unknown[] = [];
+    page.on("request", request => {
+      if (request.url().endsWith("/operations")) sent.push(request.postDataJSON()["atomic:operations"]);
+    });
+    return sent;
+  }
 
   it("shows elements with what they lack, moves them by keys and by drag, and opens the editor", async () => {
     const two = { name: "Two", question: { options: asked.question.options } };
@@ -95,6 +124,77 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await page.keyboard.press("Escape");
     await row(page, "Two").getByText("Ready").waitFor();
     assert.equal(await page.getByRole("complementary", { name: "Editor" }).count(), 0);
+    assert.deepEqual(faults, []);
+  });
+
+  it("shifts, copies and deletes many at once, each in one batch and with one way back", async () => {
+    const timed = (name: string, start_offset: number) => ({
+      name,
+      start_mode: "timecode",
+      start_offset,
+      ...asked,
+    });
+    const event = await openEvent([
+      { name: "First", ...asked },
+      { name: "Rail", content_type: "group" },
+      { name: "Inside", inside: "Rail", ...asked },
+      timed("Early", 3_000),
+      timed("Late", 3_600),
+    ]);
+    const target = await openEvent([], "Second show");
+    const { page, faults } = await world.open(`#/events/${event}/plan`);
+    const batches = countBatches(page);
+    const dialog = page.getByRole("dialog");
+    const offsets = async (): Promise<unknown[]> => (await elementsOf(event)).map(each => each.start_offset);
+    await row(page, "Early").getByText("+50:00").waitFor();
+    await row(page, "Early").focus();
+    await page.keyboard.press("a");
+    await page.getByText("5 chosen").waitFor();
+    await page.getByRole("button", { name: "Shift times…" }).press("Enter");
+    await dialog.getByText("2 with a time. 3 without one stay as they are.").waitFor();
+    await dialog.getByLabel("By minutes and seconds").fill("-50:01");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("The first one is at +50:00").waitFor();
+    await assertAccessible(page);
+    await dialog.getByLabel("By minutes and seconds").fill("+1:30");
+    await page.keyboard.press("Enter");
+    await row(page, "Late").getByText("+1:01:30").waitFor();
+    assert.deepEqual(await offsets(), [0, 0, 0, 3_090, 3_690]);
+    await page.keyboard.press("Control+z");
+    await row(page, "Late").getByText("+1:00:00").waitFor();
+
+    await page.getByRole("button", { name: "Copy to…" }).press("Enter");
+    await dialog.getByLabel("Show").selectOption({ label: "Second show" });
+    await dialog.getByRole("button", { name: "Copy" }).press("Enter");
+    await page.getByText("Copied to Second show: 5").waitFor();
+    assert.deepEqual(await namesOf(target), ["First", "Rail", "Inside", "Early", "Late"]);
+    const copies = await elementsOf(target);
+    assert.equal(copies.find(({ name }) => name === "Inside")?.parent, copies[1]?.id);
+    assert.deepEqual(
+      copies.map(({ state }) => state),
+      Array(5).fill("non_scheduled"),
+      "that show runs",
+    );
+    await page.keyboard.press("Control+z");
+    await until("the copies are gone", async () => (await namesOf(target)).length === 0);
+
+    await page.getByRole("button", { name: "Choose none" }).press("Enter");
+    for (const name of ["First", "Rail"]) {
+      await row(page, name).focus();
+      await page.keyboard.press("Space");
+    }
+    await page.keyboard.press("Delete");
+    await dialog.getByText("Delete 2 elements?").waitFor();
+    await dialog.getByRole("button", { name: "Delete" }).press("Enter");
+    await until("they are gone", async () => (await namesOf(event)).join() === "Inside,Early,Late");
+    await page.keyboard.press("Control+z");
+    await until(
+      "they are back",
+      async () => (await namesOf(event)).join() === "First,Rail,Inside,Early,Late",
+    );
+    const back = await elementsOf(event);
+    assert.equal(back[2]?.parent, back[1]?.id, "what was inside is inside again");
+    assert.equal(batches.length, 6);
     assert.deepEqual(faults, []);
   });
 });

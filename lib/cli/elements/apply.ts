@@ -1,6 +1,15 @@
 /** `elements apply` and `elements export`: elements of an event and files of them. */
 
-import { needsLocales } from "../element_content.ts";
+import { type Attributes, type Change, creationsOf } from "../../authoring/table/element_batches.ts";
+import { needsLocales } from "../../authoring/table/element_content.ts";
+import type { FileElement } from "../../authoring/table/element_file.ts";
+import {
+  eventName,
+  mapTexts,
+  pathOfToken,
+  replaceTokens,
+  tokenOf,
+} from "../../authoring/table/references.ts";
 import { isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, conflict, exits, invalid, missingFile } from "../frame/errors.ts";
@@ -9,9 +18,7 @@ import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import { yamlText } from "../frame/text.ts";
-import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
-import type { FileElement } from "./file.ts";
-import { eventName, mapTexts, pathOfToken, replaceTokens, tokenOf } from "./references.ts";
+import { listElements, sendChanges } from "./batches.ts";
 
 const fileBytesMax = 16_777_216;
 
@@ -64,7 +71,7 @@ export const applyElements: CommandSpec = {
     const locales = await localesFor(file.document, eventId, context);
     const remotes = await listElements(api, eventId);
     const byName = new Map(remotes.map(remote => [String(remote.attributes.name), remote]));
-    const { elementsOfFile, filePointer } = await import("./file.ts");
+    const { elementsOfFile, filePointer } = await import("../../authoring/table/element_file.ts");
     const { compared } = await import("./file.ts");
     const { elements, faults } = elementsOfFile(file.document, new Set(byName.keys()), locales);
     if (faults.length > 0) {
@@ -121,9 +128,11 @@ async function serverFaults(
     elements,
     faults,
     file,
-  }: { readonly file: LocatedDocument } & ReturnType<typeof import("./file.ts").elementsOfFile>,
+  }: { readonly file: LocatedDocument } & ReturnType<
+    typeof import("../../authoring/table/element_file.ts").elementsOfFile
+  >,
 ): Promise<readonly string[]> {
-  const { filePointer } = await import("./file.ts");
+  const { filePointer } = await import("../../authoring/table/element_file.ts");
   const isFaulty = ({ pointer }: FileElement): boolean =>
     faults.some(fault => `${fault.pointer}/`.startsWith(`${pointer}/`));
   const sound = new Map(elements.filter(one => !isFaulty(one)).map(one => [one.name, one]));

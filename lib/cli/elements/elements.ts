@@ -1,6 +1,13 @@
 /** Commands about elements. */
 
 import { replaceIds } from "../../authoring/table/copies.ts";
+import {
+  type Attributes,
+  type Change,
+  creationsOf,
+  type NewElement,
+} from "../../authoring/table/element_batches.ts";
+import { mapTexts, replaceReferences, tokenOf } from "../../authoring/table/references.ts";
 import { id, pathOrText } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
@@ -18,15 +25,7 @@ import {
   readFile,
   requireActive,
 } from "./apply.ts";
-import {
-  type Attributes,
-  type Change,
-  creationsOf,
-  listElements,
-  type NewElement,
-  sendChanges,
-} from "./batches.ts";
-import { mapTexts, replaceReferences, tokenOf } from "./references.ts";
+import { listElements, sendChanges } from "./batches.ts";
 import {
   type Item,
   listTemplates,
@@ -73,7 +72,7 @@ const createElement: CommandSpec = {
       });
     }
     const item = mapTexts(written, text => replaceReferences(text, () => ""));
-    const { attributesOfItem } = await import("./file.ts");
+    const { attributesOfItem } = await import("../../authoring/table/element_file.ts");
     const { attributes, faults } = attributesOfItem(item, "", await localesFor(item, event, context));
     if (faults.length > 0) {
       const details = faults.map(({ pointer, detail }) => `${pointer || "/"}: ${detail}`);

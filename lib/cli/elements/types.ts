@@ -1,15 +1,15 @@
 /** Content types and their templates: `elements schema`, `template` and `templates`. */
 
+import { dataOf } from "../../authoring/table/element_content.ts";
 import type { ContentType } from "../../authoring/table/mod.ts";
+import { mapTexts, replaceReferences } from "../../authoring/table/references.ts";
 import { present } from "../../base/text/present.ts";
-import { dataOf } from "../element_content.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { exits, invalid } from "../frame/errors.ts";
 import { idArgument, idFlag } from "../frame/flags.ts";
 import { json, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import { yamlText } from "../frame/text.ts";
-import { mapTexts, replaceReferences } from "./references.ts";
 
 type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
 export type Item = Readonly<Record<string, unknown>>;

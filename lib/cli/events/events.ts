@@ -1,7 +1,8 @@
 /** Commands about events. */
 
+import type { Change } from "../../authoring/table/element_batches.ts";
 import { isTimed } from "../elements/apply.ts";
-import { type Change, listElements, sendChanges } from "../elements/batches.ts";
+import { listElements, sendChanges } from "../elements/batches.ts";
 import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";

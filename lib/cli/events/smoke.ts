@@ -1,7 +1,7 @@
 /** Commands that try the element types of a project out. */
 
+import { attributesOf } from "../../authoring/table/element_content.ts";
 import type { ContentType } from "../../authoring/table/mod.ts";
-import { attributesOf } from "../element_content.ts";
 import { contentsOf } from "../elements/types.ts";
 import { whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";

@@ -3,8 +3,9 @@
  * between is finished by the next one, which finds what exists by its annotations.
  */
 
-import { Batches, type Change, located } from "../elements/batches.ts";
-import { pathOfToken, pathsIn, tokenOf } from "../elements/references.ts";
+import { Batches, type Change } from "../../authoring/table/element_batches.ts";
+import { pathOfToken, pathsIn, tokenOf } from "../../authoring/table/references.ts";
+import { located } from "../elements/batches.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";

@@ -2,11 +2,11 @@
  * Writes a project as a manifest. Ids stand beside the keys, so that a plan right after finds everything as it should be.
  */
 
+import { dataOf, type ElementContent, plainOf } from "../../authoring/table/element_content.ts";
 import { resources } from "../../authoring/table/mod.ts";
+import { mapTexts, written } from "../../authoring/table/references.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
-import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { namesOf } from "../elements/file.ts";
-import { mapTexts, written } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { attributesTable } from "./read.ts";

@@ -4,10 +4,10 @@
  */
 
 import { answerField, replaceIds } from "../../authoring/table/mod.ts";
+import { type Fault, mapTexts, tokenOf } from "../../authoring/table/references.ts";
 import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
 import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
-import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import { attributesTable, type Manifest, type Wanted } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";

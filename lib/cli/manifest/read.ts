@@ -1,11 +1,8 @@
 /** Reads manifests: checks them against the table of resources, and lists the entities that they want. */
 
 import * as v from "valibot";
+import { attributesOf, fieldsOf } from "../../authoring/table/element_content.ts";
 import { type Attribute, resources } from "../../authoring/table/mod.ts";
-import { jsonPointer } from "../../base/errors/mod.ts";
-import { present } from "../../base/text/present.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
-import { attributesOf, fieldsOf } from "../element_content.ts";
 import {
   type Fault,
   mapTexts,
@@ -13,7 +10,10 @@ import {
   referenceOf,
   replaceReferences,
   tokenOf,
-} from "../elements/references.ts";
+} from "../../authoring/table/references.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
+import { present } from "../../base/text/present.ts";
+import { issueDetail } from "../../http/requests/validate.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, wrongUsage } from "../frame/errors.ts";
 import { parsedJson } from "../frame/text.ts";

@@ -1,8 +1,8 @@
 /** Finds the entities of a manifest on the server. */
 
 import { type Attribute, resources } from "../../authoring/table/mod.ts";
+import type { Fault } from "../../authoring/table/references.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
-import type { Fault } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";

@@ -21,8 +21,11 @@ export interface UndoableChange {
   /** What was done, such as `Move “Who wins?”`. */
   readonly label: string;
   readonly operations: readonly Operation[];
-  /** Updates of resources that `operations` update are sent under the tags that these left. */
-  readonly inverse: readonly Operation[];
+  /**
+   * Updates of resources that `operations` update are sent under the tags that these left. A function reads first what the change has to
+   * fit into.
+   */
+  readonly inverse: readonly Operation[] | (() => Promise<readonly Operation[]>);
 }
 
 /** Most changes that can be taken back. */
@@ -52,7 +55,7 @@ export class History {
   /** Makes a change that can be taken back. @throws {GrandstandError} */
   async make({ label, operations, inverse }: UndoableChange): Promise<readonly OperationResult[]> {
     const results = await makeOperations(this.#api, operations);
-    this.note({ label, inverse: guarded(inverse, results) });
+    this.note({ label, inverse: typeof inverse === "function" ? inverse : guarded(inverse, results) });
     return results;
   }
 
@@ -72,7 +75,8 @@ export class History {
     if (step === undefined) return null;
     this.#steps = this.#steps.slice(0, -1);
     this.newest.value = this.#steps.at(-1)?.label ?? null;
-    await makeOperations(this.#api, step.inverse);
+    const { inverse } = step;
+    await makeOperations(this.#api, typeof inverse === "function" ? await inverse() : inverse);
     return step.label;
   }
 }

@@ -159,7 +159,7 @@ function Head({
         <Act refusal={refusal} onPress={() => void desk.cloneAsDraft(editing.id)}>
           Clone as draft
         </Act>
-        <Act refusal={refusal} onPress={() => void desk.remove(editing.id)}>
+        <Act refusal={refusal} onPress={() => void desk.remove([editing.id])}>
           Delete…
         </Act>
         <button type="button" onClick={close}>

@@ -1,6 +1,6 @@
 /** Plans an event: its elements as a table, in order, with what they lack before they can go on air. */
 
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import type { Resource } from "../api.ts";
@@ -15,6 +15,7 @@ import { type Item, Rundown, titleOf, zoneOf } from "../run/rundown.ts";
 import { goCommands, type KeyCommand, type List, pressKey, useFixedRow } from "../run/timeline.tsx";
 import { Menu, State, useGrowingList } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
+import { Many } from "./many.tsx";
 import { type Lack, lacksOf, type PlannedShow } from "./ready.ts";
 
 /** What the parts of the view share. */
@@ -26,11 +27,14 @@ interface Planning {
   readonly lacks: ReadonlyMap<string, readonly Lack[]>;
   /** Id of the row that has the focus or had it last. */
   readonly current: { value: string | null };
+  /** Ids of the elements that are chosen for what is done to many. */
+  readonly chosen: Signal<ReadonlySet<string>>;
 }
 
 export function Plan({ context }: { readonly context: ViewContext }) {
   const desk = useMemo(() => new Desk(context, new Rundown(context)), []);
   const current = useSignal<string | null>(null);
+  const chosen = useSignal<ReadonlySet<string>>(new Set());
   const { rundown } = desk;
   useEffect(() => rundown.start(), []);
   const types = useContentTypes(context, rundown.projectId);
@@ -39,7 +43,10 @@ export function Plan({ context }: { readonly context: ViewContext }) {
   const show: PlannedShow = { types, locales, duration: durationOf(rundown.event.value) };
   const items = rundown.order().flatMap(id => rundown.item(id) ?? []);
   const lacks = useMemo(() => lacksOf(items, show), [...items, items.length, types, show.duration]);
-  const planning: Planning = { context, desk, types, locales, lacks, current };
+  // What others have deleted is not chosen any more.
+  if ([...chosen.value].some(id => rundown.item(id) === undefined))
+    chosen.value = new Set([...chosen.value].filter(id => rundown.item(id) !== undefined));
+  const planning: Planning = { context, desk, types, locales, lacks, current, chosen };
   const { item } = context.place;
   return (
     <div class="run">
@@ -47,6 +54,7 @@ export function Plan({ context }: { readonly context: ViewContext }) {
       <Fault desk={desk} id="" />
       <div class="row spread">
         <NewElement context={context} desk={desk} types={types} />
+        <Many context={context} desk={desk} chosen={chosen} />
       </div>
       {!rundown.isLoaded.value ? (
         <p class="quiet" role="status">
@@ -128,7 +136,7 @@ function Table({ planning, items }: TableProps) {
   useFixedRow(list, current);
   if (current.value === null || desk.rundown.item(current.value) === undefined)
     current.value = items[0]?.id ?? null;
-  const commands = commandsOf(planning, list);
+  const commands = [...rowCommands(planning, list), ...choosing(planning, items)];
   useCommands(() => commands);
   return (
     <div class="table">
@@ -143,6 +151,9 @@ function Table({ planning, items }: TableProps) {
       >
         <thead>
           <tr>
+            <td>
+              <ChooseAll planning={planning} items={items} />
+            </td>
             <th scope="col">Name</th>
             <th scope="col">Type</th>
             <th scope="col">At</th>
@@ -167,7 +178,7 @@ function Table({ planning, items }: TableProps) {
   );
 }
 
-function commandsOf({ desk, current }: Planning, list: List): readonly KeyCommand[] {
+function rowCommands({ desk, current }: Planning, list: List): readonly KeyCommand[] {
   const { refusal } = desk;
   const own = (run: (id: string) => unknown) => (): void =>
     void (current.value !== null && run(current.value));
@@ -180,13 +191,49 @@ function commandsOf({ desk, current }: Planning, list: List): readonly KeyComman
   ];
 }
 
+/** Keys that choose rows. */
+function choosing({ desk, current, chosen }: Planning, items: readonly Item[]): readonly KeyCommand[] {
+  const { refusal } = desk;
+  const ids = items.map(({ id }) => id);
+  const own = (): readonly string[] => (current.value === null ? [] : [current.value]);
+  async function remove(): Promise<void> {
+    const isMany = chosen.value.size > 0;
+    if ((await desk.remove(isMany ? ids.filter(id => chosen.value.has(id)) : own())) && isMany)
+      chosen.value = new Set();
+  }
+  return [
+    { key: " ", shortcut: "Space", label: "Choose the element", run: () => toggle(chosen, own()) },
+    { key: "a", shortcut: "A", label: "Choose all elements, or none", run: () => toggle(chosen, ids) },
+    { key: "Delete", shortcut: "Del", label: "Delete what is chosen", refusal, run: () => void remove() },
+  ];
+}
+
+/** Chooses elements, or none of them where all are chosen. */
+function toggle(chosen: Planning["chosen"], ids: readonly string[]): void {
+  const isAll = ids.every(id => chosen.value.has(id));
+  const rest = [...chosen.value].filter(id => !ids.includes(id));
+  chosen.value = new Set(isAll ? rest : [...rest, ...ids]);
+}
+
+function ChooseAll({ planning: { chosen }, items }: TableProps) {
+  const ids = items.map(({ id }) => id);
+  return (
+    <input
+      type="checkbox"
+      aria-label="Choose all"
+      checked={ids.every(id => chosen.value.has(id))}
+      onChange={() => toggle(chosen, ids)}
+    />
+  );
+}
+
 interface RowProps {
   readonly planning: Planning;
   readonly id: string;
 }
 
 function Row({ planning, id }: RowProps) {
-  const { desk, current, lacks, locales } = planning;
+  const { desk, current, chosen, lacks, locales } = planning;
   const item = desk.rundown.items.get(id)?.value;
   if (item === undefined) return null;
   const { attributes, parent } = item;
@@ -201,6 +248,15 @@ function Row({ planning, id }: RowProps) {
       aria-busy={desk.busy.value.includes(id)}
       {...dragging(desk, item)}
     >
+      <td class="choice">
+        <input
+          type="checkbox"
+          aria-label={`Choose ${title}`}
+          tabIndex={current.value === id ? 0 : -1}
+          checked={chosen.value.has(id)}
+          onChange={() => toggle(chosen, [id])}
+        />
+      </td>
       <th scope="row" dir="auto">
         <a href={desk.hrefTo(id)} tabIndex={-1}>
           {title}
@@ -232,7 +288,7 @@ function menuOf(desk: Desk, { id }: Item) {
     { label: "Move up", shortcut: "Alt ↑", refusal, to: () => void desk.move(id, -1) },
     { label: "Move down", shortcut: "Alt ↓", refusal, to: () => void desk.move(id, 1) },
     { label: "Clone as draft", refusal, to: () => void desk.cloneAsDraft(id) },
-    { label: "Delete…", refusal, to: () => void desk.remove(id) },
+    { label: "Delete…", refusal, to: () => void desk.remove([id]) },
   ];
 }
 

@@ -27,12 +27,12 @@ export class Desk {
   /** Ids of what is being changed; "" is the event. */
   readonly busy = signal<readonly string[]>([]);
   readonly #context: ViewContext;
-  readonly #history: History;
+  readonly history: History;
   #pressedAt = Number.NEGATIVE_INFINITY;
 
   constructor(context: ViewContext, rundown: Rundown) {
     this.#context = context;
-    this.#history = historyOf(context.api);
+    this.history = historyOf(context.api);
     this.rundown = rundown;
   }
 
@@ -97,7 +97,7 @@ export class Desk {
       return;
     }
     if (action === "revoke") {
-      const text = `Every screen drops it now${this.#lost(id)}. It cannot be published again; a clone can.`;
+      const text = `Every screen drops it now${this.#lost([id])}. It cannot be published again; a clone can.`;
       if (!(await ask({ title: `Revoke “${titleOf(item.attributes)}”?`, text, confirm: "Revoke" }))) return;
     }
     const isDone = await this.#send(id, [updateOf(id, { action })]);
@@ -109,23 +109,28 @@ export class Desk {
     await this.#send(id, [updateOf(id, { correct_option: option, action: "reveal_answer" })]);
   }
 
-  async remove(id: string): Promise<void> {
-    const item = this.rundown.item(id);
-    if (item === undefined || this.refusal !== null) return;
-    const title = titleOf(item.attributes);
-    const text = `It leaves the show${this.#lost(id)}. Undo makes it again, with a new id and without votes.`;
-    if (!(await ask({ title: `Delete “${title}”?`, text, confirm: "Delete" }))) return;
-    await this.#guarded(id, async () => {
-      const inverse = { op: "add", data: await this.#copyOf(id) } as const;
-      const operations = [{ op: "remove", ref: { type: "elements", id } }] as const;
-      await this.#history.make({ label: `Delete “${title}”`, operations, inverse: [inverse] });
-      this.rundown.remove(id);
-      this.#context.announce(`Deleted: ${title}`);
+  /** Deletes elements after a question, in one batch. Returns whether they are gone. */
+  async remove(ids: readonly string[]): Promise<boolean> {
+    const items = ids.flatMap(id => this.rundown.item(id) ?? []);
+    const [first] = items;
+    if (first === undefined || this.refusal !== null) return false;
+    const named = items.length === 1 ? `“${titleOf(first.attributes)}”` : `${items.length} elements`;
+    const [it, leaves] = items.length === 1 ? ["it", "It leaves"] : ["them", "They leave"];
+    const text = `${leaves} the show${this.#lost(ids)}. Undo makes ${it} again, with a new id and without votes.`;
+    if (!(await ask({ title: `Delete ${named}?`, text, confirm: "Delete" }))) return false;
+    const row = items.length === 1 ? first.id : "";
+    return await this.attempt(row, async () => {
+      const { restoring } = await import("../plan/copies.ts");
+      const inverse = await restoring(this.#context, this.rundown, ids);
+      const operations = ids.map(id => ({ op: "remove", ref: { type: "elements", id } }) as const);
+      await this.history.make({ label: `Delete ${named}`, operations, inverse });
+      for (const id of ids) this.rundown.remove(id);
+      this.#context.announce(`Deleted: ${named}`);
     });
   }
 
   async cloneAsDraft(id: string): Promise<void> {
-    await this.#guarded(id, async () => {
+    await this.attempt(id, async () => {
       const [made] = await makeOperations(this.#context.api, [{ op: "add", data: await this.#copyOf(id) }]);
       await this.rundown.refresh();
       if (made?.data !== undefined) this.edit(made.data.id);
@@ -169,8 +174,8 @@ export class Desk {
       data: ids.map(each => ({ type: "elements", id: each })),
     });
     const label = `Move “${titleOf(item.attributes)}”`;
-    const isDone = await this.#guarded(id, async () => {
-      await this.#history.make({ label, operations: [order(after)], inverse: [order(before)] });
+    const isDone = await this.attempt(id, async () => {
+      await this.history.make({ label, operations: [order(after)], inverse: [order(before)] });
     });
     if (!isDone) this.#place(before);
   }
@@ -179,7 +184,7 @@ export class Desk {
   async create(type: string, data: Readonly<Record<string, unknown>>): Promise<boolean> {
     const relationships = { event: { data: { type: "events", id: this.rundown.eventId } } };
     const attributes = { ...data, content_type: type };
-    return await this.#guarded("", async () => {
+    return await this.attempt("", async () => {
       const [made] = await makeOperations(this.#context.api, [
         { op: "add", data: { type: "elements", attributes, relationships } },
       ]);
@@ -225,13 +230,16 @@ export class Desk {
     return isDone;
   }
 
-  /** Names what fans lose with an element. */
-  #lost(id: string): string {
-    const { actions = 0, votes = [] } = this.rundown.counts.get(id)?.value ?? {};
-    const count = Math.max(
-      actions,
-      votes.reduce((sum, each) => sum + each, 0),
-    );
+  /** Names what fans lose with elements. */
+  #lost(ids: readonly string[]): string {
+    const counts = ids.map(id => {
+      const { actions = 0, votes = [] } = this.rundown.counts.get(id)?.value ?? {};
+      return Math.max(
+        actions,
+        votes.reduce((sum, each) => sum + each, 0),
+      );
+    });
+    const count = counts.reduce((sum, each) => sum + each, 0);
     return count === 0 ? "" : `, with ${numbers.format(count)} ${count === 1 ? "vote" : "votes"} of fans`;
   }
 
@@ -258,7 +266,7 @@ export class Desk {
 
   /** Sends operations for a row. What is refused is said in the row of the element that it is about. */
   async #send(id: string, operations: readonly Operation[]): Promise<boolean> {
-    return await this.#guarded(
+    return await this.attempt(
       id,
       async () =>
         this.rundown.take((await makeOperations(this.#context.api, operations)).map(({ data }) => data)),
@@ -270,7 +278,8 @@ export class Desk {
     );
   }
 
-  async #guarded(
+  /** Does something for a row, which says what was refused. Returns whether it was done. */
+  async attempt(
     id: string,
     run: () => Promise<void>,
     rowOf: (error: GrandstandError) => string = () => id,

@@ -210,6 +210,6 @@ function menuOf(desk: Desk, { id, attributes }: Item, actions: readonly string[]
     ...(actions.includes("revoke")
       ? [{ label: "Revoke…", refusal, to: () => void desk.act(id, "revoke") }]
       : []),
-    { label: "Delete…", shortcut: "Del", refusal, to: () => void desk.remove(id) },
+    { label: "Delete…", shortcut: "Del", refusal, to: () => void desk.remove([id]) },
   ];
 }

@@ -299,7 +299,8 @@ export class Rundown {
     this.#rounds.set(id, this.#round);
     if (known === undefined) this.items.set(id, signal({ id, attributes, parent, etag }));
     else if (
-      JSON.stringify([attributes, parent]) !== JSON.stringify([known.value.attributes, known.value.parent])
+      JSON.stringify([attributes, parent, etag]) !==
+      JSON.stringify([known.value.attributes, known.value.parent, known.value.etag])
     )
       known.value = { id, attributes, parent, etag };
   }

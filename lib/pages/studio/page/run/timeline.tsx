@@ -150,7 +150,13 @@ function rowCommands({ desk, current }: TimelineProps, list: List): readonly Key
   const [up, down] = [own(id => desk.move(id, -1)), own(id => desk.move(id, 1))];
   return [
     { key: "Enter", shortcut: "Enter", label: "Edit the element", run: own(id => desk.edit(id)) },
-    { key: "Delete", shortcut: "Del", label: "Delete the element", refusal, run: own(id => desk.remove(id)) },
+    {
+      key: "Delete",
+      shortcut: "Del",
+      label: "Delete the element",
+      refusal,
+      run: own(id => desk.remove([id])),
+    },
     { key: "Alt ArrowUp", shortcut: "Alt ↑", label: "Move the element up", refusal, run: up },
     { key: "Alt ArrowDown", shortcut: "Alt ↓", label: "Move the element down", refusal, run: down },
     ...goCommands(current, list),

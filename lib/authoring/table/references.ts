@@ -3,8 +3,8 @@
  * rule in all of them: a backslash before the braces makes them text, and what is unknown is refused.
  */
 
-import { replaceIds } from "../../authoring/table/copies.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
+import { replaceIds } from "./copies.ts";
 
 export interface Fault {
   /** JSON Pointer into the document. */

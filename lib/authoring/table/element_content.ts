@@ -8,8 +8,8 @@
  * `min` does: they count with a region or script, or as a locale of the project.
  */
 
-import { present } from "../base/text/present.ts";
-import { isMap } from "./frame/text.ts";
+import { isMembers as isMap } from "../../base/json/mod.ts";
+import { present } from "../../base/text/present.ts";
 
 interface Field {
   readonly key: string;

@@ -1,0 +1,238 @@
+/** What a producer does to many elements at once. Each is one batch, which one undo takes back. */
+
+import type { Signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { type Resource, textOf } from "../api.ts";
+import { type Command, useCommands } from "../palette.tsx";
+import type { Desk } from "../run/desk.ts";
+import { clockText } from "../run/row.tsx";
+import { type Item, zoneOf } from "../run/rundown.ts";
+import { Act, Dialog } from "../ui.tsx";
+import { makeOperations, type Operation } from "../undo.ts";
+import type { ViewContext } from "../view.ts";
+import { copying, operationsMax } from "./copies.ts";
+import { secondsOf } from "./times.ts";
+
+interface ManyProps {
+  readonly context: ViewContext;
+  readonly desk: Desk;
+  /** Ids of the chosen elements. */
+  readonly chosen: Signal<ReadonlySet<string>>;
+}
+
+type Asked = "shift" | "copy" | null;
+
+/** The number of chosen elements, and what can be done to them. */
+export function Many({ context, desk, chosen }: ManyProps) {
+  const [asked, setAsked] = useState<Asked>(null);
+  const { refusal } = desk;
+  const { size } = chosen.value;
+  const clear = (): void => {
+    chosen.value = new Set();
+  };
+  const removeChosen = async (): Promise<void> => {
+    if (await desk.remove([...chosen.value])) clear();
+  };
+  const nothing = size === 0 ? "Choose elements first." : null;
+  const commands: readonly Command[] = [
+    {
+      label: "Shift the times of the chosen elements…",
+      refusal: refusal ?? nothing,
+      run: () => setAsked("shift"),
+    },
+    {
+      label: "Copy the chosen elements to another show…",
+      refusal: refusal ?? nothing,
+      run: () => setAsked("copy"),
+    },
+    { label: "Delete the chosen elements…", refusal: refusal ?? nothing, run: () => void removeChosen() },
+  ];
+  useCommands(() => commands);
+  const items = [...chosen.value].flatMap(id => desk.rundown.item(id) ?? []);
+  return (
+    <div class="row">
+      {size > 0 && (
+        <>
+          <span class="quiet">{size} chosen</span>
+          <Act refusal={refusal} onPress={() => setAsked("shift")}>
+            Shift times…
+          </Act>
+          <Act refusal={refusal} onPress={() => setAsked("copy")}>
+            Copy to…
+          </Act>
+          <Act refusal={refusal} onPress={() => void removeChosen()}>
+            Delete…
+          </Act>
+          <button type="button" class="plain" onClick={clear}>
+            Choose none
+          </button>
+        </>
+      )}
+      {asked === "shift" && <Shift desk={desk} items={items} close={() => setAsked(null)} />}
+      {asked === "copy" && <Copy context={context} desk={desk} items={items} close={() => setAsked(null)} />}
+    </div>
+  );
+}
+
+interface DialogProps {
+  readonly desk: Desk;
+  readonly items: readonly Item[];
+  readonly close: () => void;
+}
+
+const offsetOf = ({ attributes }: Item): number => Number(attributes.start_offset ?? 0);
+
+function Shift({ desk, items, close }: DialogProps) {
+  const [text, setText] = useState("+1:00");
+  const [fault, setFault] = useState("");
+  const timed = items.filter(item => zoneOf(item) === "next" && item.attributes.start_mode === "timecode");
+  const others = items.length - timed.length;
+  function shift(): void {
+    const by = secondsOf(text);
+    const earliest = Math.min(...timed.map(offsetOf));
+    const wrong =
+      timed.length > operationsMax
+        ? `Choose at most ${operationsMax} at once.`
+        : by === null
+          ? "Write minutes and seconds, such as +1:30 or -0:45."
+          : earliest + by < 0
+            ? `The first one is at +${clockText(earliest)}: it cannot come before the begin.`
+            : "";
+    setFault(wrong);
+    if (wrong !== "" || by === null) return;
+    close();
+    const to =
+      (offset: (item: Item) => number) =>
+      (item: Item): Operation => ({
+        op: "update",
+        data: { type: "elements", id: item.id, attributes: { start_offset: offset(item) } },
+      });
+    const guarded = (item: Item): Operation => ({
+      ...to(each => offsetOf(each) + by)(item),
+      ...(item.etag !== undefined && { meta: { if_match: item.etag } }),
+    });
+    const label = `Shift ${timed.length} times`;
+    void desk.attempt("", async () => {
+      const operations = timed.map(guarded);
+      const results = await desk.history.make({ label, operations, inverse: timed.map(to(offsetOf)) });
+      desk.rundown.take(results.map(({ data }) => data));
+    });
+  }
+  return (
+    <Dialog title="Shift times" onClose={close}>
+      <form
+        class="stack labelled"
+        onSubmit={event => {
+          event.preventDefault();
+          shift();
+        }}
+      >
+        <label>
+          By minutes and seconds
+          <input value={text} required onInput={event => setText(event.currentTarget.value)} />
+        </label>
+        <p class="quiet">
+          {timed.length === 0
+            ? "None of them has a time that is still to come."
+            : `${timed.length} with a time.`}
+          {timed.length > 0 && others > 0 && ` ${others} without one stay as they are.`}
+        </p>
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+        <Buttons confirm="Shift" isDisabled={timed.length === 0} close={close} />
+      </form>
+    </Dialog>
+  );
+}
+
+const eventsMax = 100;
+
+function Copy({ context, desk, items, close }: DialogProps & { readonly context: ViewContext }) {
+  const [events, setEvents] = useState<readonly Resource[] | null>(null);
+  const [id, setId] = useState("");
+  const { rundown } = desk;
+  useEffect(() => {
+    const query = { "page[count]": eventsMax };
+    context.api.scopesBelow("events", rundown.projectId, query, context.signal).then(
+      ({ data }) => {
+        const others = data.filter(each => each.id !== rundown.eventId);
+        setEvents(others);
+        setId(others[0]?.id ?? "");
+      },
+      () => setEvents([]),
+    );
+  }, []);
+  function copy(): void {
+    const event = events?.find(each => each.id === id);
+    if (event === undefined) return;
+    close();
+    void desk.attempt("", async () => {
+      const ids = items.map(each => each.id);
+      const { operations, lids } = await copying(context, rundown, { ids, event });
+      const results = await makeOperations(context.api, operations);
+      const label = `Copy ${lids.length} elements to ${textOf(event, "name")}`;
+      desk.history.note({ label, inverse: removalOf(results) });
+      context.announce(`Copied to ${textOf(event, "name")}: ${lids.length}`);
+    });
+  }
+  return (
+    <Dialog title="Copy to another show" onClose={close}>
+      <form
+        class="stack labelled"
+        onSubmit={event => {
+          event.preventDefault();
+          copy();
+        }}
+      >
+        {events?.length === 0 ? (
+          <p>The project has no other event.</p>
+        ) : (
+          <label>
+            Show
+            <select value={id} onChange={event => setId(event.currentTarget.value)}>
+              {events?.map(each => (
+                <option key={each.id} value={each.id}>
+                  {textOf(each, "name")}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <p class="quiet">
+          The copies are drafts, with what is inside. They keep their times unless that show runs already.
+        </p>
+        <Buttons confirm="Copy" isDisabled={id === ""} close={close} />
+      </form>
+    </Dialog>
+  );
+}
+
+interface ButtonsProps {
+  readonly confirm: string;
+  readonly isDisabled: boolean;
+  readonly close: () => void;
+}
+
+function Buttons({ confirm, isDisabled, close }: ButtonsProps) {
+  return (
+    <div class="row end">
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+      <button type="submit" class="main" disabled={isDisabled}>
+        {confirm}
+      </button>
+    </div>
+  );
+}
+
+/** Returns what deletes new elements again, unless somebody has changed one since. */
+export function removalOf(results: Awaited<ReturnType<typeof makeOperations>>): readonly Operation[] {
+  const tags = new Map(results.map(({ data, meta }) => [data?.id ?? "", meta?.etag ?? ""]));
+  return [...tags].map(([id, tag]) => ({
+    op: "remove",
+    ref: { type: "elements", id },
+    meta: { if_match: tag },
+  }));
+}
