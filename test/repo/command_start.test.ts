@@ -49,7 +49,7 @@ describe("the start of a command", () => {
   const groups = metafile.inputs["lib/cli/groups.ts"]?.imports.map(({ path }) => path) ?? [];
   /** Small modules that the frame and groups may share with the rest. */
   const shared =
-    /^lib\/(base\/errors\/mod|platform\/version|authoring\/table\/copies|base\/text\/(suggest|present))\.ts$/;
+    /^lib\/(base\/(errors|json)\/mod|platform\/version|authoring\/table\/(copies|references|element_(batches|content))|base\/text\/(suggest|present))\.ts$/;
 
   for (const source of ["runtime/cli.ts", ...new Set(groups)]) {
     it(`loads no package and nothing of servers: ${source}`, () => {
