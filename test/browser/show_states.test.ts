@@ -174,8 +174,9 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.getByText("This show has moved or ended").waitFor({ timeout: 20_000 });
     await page.getByRole("link", { name: "Final" }).waitFor();
     await picture(page, "moved");
-    await page.goto(`${world.url}/show?project=${ids.project}`);
-    await page.getByRole("link", { name: /Go to / }).waitFor();
+    await page.goto(`${world.url}/show?project=${ids.project}&theme=dark&locale=en`);
+    const link = page.getByRole("link", { name: /Go to / });
+    assert.match((await link.getAttribute("href")) ?? "", /^\?event=[\w-]+&locale=en&theme=dark$/);
     await picture(page, "next");
     assert.deepEqual(faults, []);
   });

@@ -3,6 +3,13 @@
 import type { Show } from "./show.ts";
 import { moment, t } from "./texts.ts";
 
+/** The address of another event, in the language and colours that this page was asked for. */
+export function eventAddress(id: string): string {
+  const asked = new URLSearchParams(location.search);
+  const kept = ["locale", "theme"].flatMap(name => asked.getAll(name).map(value => [name, value]));
+  return `?${new URLSearchParams([["event", id], ...kept])}`;
+}
+
 export function Events({
   show,
   note,
@@ -27,7 +34,7 @@ export function Events({
           <li key={id}>
             <a
               class="card"
-              href={`?event=${encodeURIComponent(id)}`}
+              href={eventAddress(id)}
               {...(id === event && { "aria-current": "true" as const })}
             >
               <strong dir="auto">{name}</strong>

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { titleOf } from "./content.tsx";
 import { Element } from "./elements.tsx";
-import { Events } from "./events.tsx";
+import { Events, eventAddress } from "./events.tsx";
 import type { Show } from "./show.ts";
 import { moment, t } from "./texts.ts";
 
@@ -115,7 +115,7 @@ function Next({ show }: { readonly show: Show }) {
         </p>
       )}
       {!isHere && (
-        <a class="button main" href={`?event=${encodeURIComponent(next.id)}`}>
+        <a class="button main" href={eventAddress(next.id)}>
           {t("nextShow", { name: next.name })}
         </a>
       )}
