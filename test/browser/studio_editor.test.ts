@@ -95,7 +95,6 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       ["Ask", "Prompt", "What?"],
       ["Cheer", "Prompt", "Loud"],
       ["Leaderboard", "Leaderboard id", "weekly"],
-      ["Reward", "Coupon id", "scarf"],
       ["Group", "Title", "Half-time"],
       ["Media", "Caption", "The goal"],
       ["Prediction", "Explanation", "So it was"],
@@ -226,6 +225,73 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await until("the clone is open", async () => !page.url().endsWith(id));
     await editor(page).getByLabel("Question").waitFor();
     assert.equal(await editor(page).getByLabel("Question").inputValue(), "In which year?");
+    assert.deepEqual(faults, []);
+  });
+
+  it("keeps what one producer typed in two tabs, and offers both once the tabs have ended", async () => {
+    const id = await draft("message", { name: "tabs" });
+    const { page: one } = await edit(id);
+    const context = one.context();
+    const also = async (): Promise<Page> => {
+      const page = await context.newPage();
+      await page.addInitScript(
+        ([key, token]) => sessionStorage.setItem(key ?? "", token ?? ""),
+        [`token of ${world.url}`, world.token],
+      );
+      await page.goto(one.url());
+      return page;
+    };
+    await context.route("**/api/v2/elements/**", route =>
+      route.request().method() === "PATCH" ? route.abort() : route.continue(),
+    );
+    await editor(one).getByLabel("Title").fill("Of one tab");
+    await one.clock.runFor(2_000);
+    await editor(one).getByText("Not saved").waitFor();
+    const two = await also();
+    await editor(two).getByLabel("Name for your team").fill("of the other");
+    await editor(two).getByText("Not saved").waitFor();
+    assert.equal(
+      await editor(two)
+        .getByText(/kept text of yours/)
+        .count(),
+      0,
+      "the first tab is open",
+    );
+    for (const page of [one, two]) await page.close();
+    await context.unroute("**/api/v2/elements/**");
+    const third = await also();
+    await editor(third).getByRole("button", { name: "Take it" }).click();
+    await until("the newer is stored", async () => (await stored(id)).name === "of the other");
+    await editor(third).getByRole("button", { name: "Take it" }).click();
+    await until("both are stored", async () => JSON.stringify(await stored(id)).includes("Of one tab"));
+    assert.equal((await stored(id)).name, "of the other");
+    await third.reload();
+    await editor(third).getByLabel("Title").waitFor();
+    assert.equal(
+      await editor(third)
+        .getByText(/kept text of yours/)
+        .count(),
+      0,
+    );
+  });
+
+  it("asks for one of the sets of fields that a type allows, and for a metric of the space", async () => {
+    const id = await draft("reward", { name: "gift" });
+    const { page, faults } = await edit(id);
+    const form = editor(page);
+    await form.getByLabel("Amount").fill("5");
+    await form.getByLabel("Metric id").selectOption({ label: "Points" });
+    assert.equal(await form.getByLabel("Coupon id").count(), 0);
+    await form.getByRole("button", { name: "Coupon id" }).click();
+    await form.getByLabel("Coupon id").fill("scarf");
+    assert.equal(await form.getByLabel("Amount").inputValue(), "5", "nothing that has a value is hidden");
+    assert.equal(await form.getByLabel("Inventory item").count(), 0);
+    await assertAccessible(page);
+    await page.clock.runFor(1_600);
+    await until("all is stored", async () => {
+      const text = JSON.stringify(await stored(id));
+      return text.includes('"points"') && text.includes('"scarf"');
+    });
     assert.deepEqual(faults, []);
   });
 

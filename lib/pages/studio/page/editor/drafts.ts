@@ -1,6 +1,6 @@
 /**
- * What a producer has typed and no server has yet: it lies in the browser per user and element, so that a closed tab, a crash or the end of
- * a session loses nothing.
+ * What a producer has typed and no server has yet: it lies in the browser per user, element and tab, so that a closed tab, a crash or the
+ * end of a session loses nothing, and two tabs never overwrite each other.
  */
 
 import type { Attributes } from "./merge.ts";
@@ -14,7 +14,18 @@ export interface Draft {
   readonly at: number;
 }
 
+/** A draft with the key that it lies under. */
+export interface KeptDraft extends Draft {
+  readonly key: string;
+  /** True if this tab kept it. */
+  readonly isOwn: boolean;
+}
+
 const storeName = "drafts";
+const tabId = [...crypto.getRandomValues(new Uint8Array(8))].join("-");
+const lockOf = (tab: string): string => `grandstand-studio tab ${tab}`;
+// The browser lets go of it when the tab ends, however it ends. Insecure pages have no locks.
+navigator.locks?.request(lockOf(tabId), () => new Promise(() => {})).catch(() => {});
 
 /** The drafts of a user. Where the browser stores nothing, they last as long as the page. */
 export class Drafts {
@@ -26,13 +37,28 @@ export class Drafts {
     this.#userId = userId;
   }
 
-  async read(elementId: string): Promise<Draft | null> {
+  /** Lists what this tab and tabs that have ended kept of an element, newest first. Open tabs keep theirs to themselves. */
+  async list(elementId: string): Promise<readonly KeptDraft[]> {
+    const start = `${this.#userId} ${elementId} `;
+    const range = IDBKeyRange.bound(start, `${start}\uffff`);
+    const [keys, drafts, locks] = await Promise.all([
+      this.#request("readonly", store => store.getAllKeys(range)) as Promise<readonly string[]>,
+      this.#request("readonly", store => store.getAll(range)) as Promise<readonly Draft[]>,
+      navigator.locks?.query().catch(() => undefined),
+    ]).catch(() => [[], [], undefined] as const);
+    const open = new Set(locks?.held?.map(({ name }) => name));
+    const own = this.#keyOf(elementId);
     const unstored = this.#unstored.get(elementId);
-    if (unstored !== undefined) return unstored;
-    const stored = await this.#request("readonly", store => store.get(this.#keyOf(elementId))).catch(
-      () => null,
-    );
-    return (stored as Draft | null | undefined) ?? null;
+    return drafts
+      .map((draft, index): KeptDraft => {
+        const key = keys[index] ?? "";
+        return { ...draft, key, isOwn: key === own };
+      })
+      .filter(({ key, isOwn }) =>
+        isOwn ? unstored === undefined : !open.has(lockOf(key.slice(start.length))),
+      )
+      .concat(unstored === undefined ? [] : [{ ...unstored, key: own, isOwn: true }])
+      .toSorted((one, other) => other.at - one.at);
   }
 
   /** Resolves with false if the browser does not store it. */
@@ -47,13 +73,14 @@ export class Drafts {
     return true;
   }
 
-  async remove(elementId: string): Promise<void> {
-    this.#unstored.delete(elementId);
-    await this.#request("readwrite", store => store.delete(this.#keyOf(elementId))).catch(() => {});
+  /** Removes what this tab kept of an element, or what lies under another key. */
+  async remove(elementId: string, key: string = this.#keyOf(elementId)): Promise<void> {
+    if (key === this.#keyOf(elementId)) this.#unstored.delete(elementId);
+    await this.#request("readwrite", store => store.delete(key)).catch(() => {});
   }
 
   #keyOf(elementId: string): string {
-    return `${this.#userId} ${elementId}`;
+    return `${this.#userId} ${elementId} ${tabId}`;
   }
 
   /** Resolves once the browser has it on disk, or throws: a full disk ends the transaction after the request. */

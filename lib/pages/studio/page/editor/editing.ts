@@ -11,7 +11,7 @@ import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import type { ViewContext } from "../view.ts";
 import { nameOf, pathOf } from "./contents.ts";
-import { type Draft, Drafts } from "./drafts.ts";
+import { Drafts, type KeptDraft } from "./drafts.ts";
 import { type Attributes, merge, valueAt, withValue } from "./merge.ts";
 
 /** Time without a keystroke after which a draft is saved, in ms. */
@@ -85,7 +85,7 @@ export class Editing {
   #mine: Attributes = {};
   #etag = "";
   #rival: Rival | null = null;
-  #offer: Draft | null = null;
+  #offer: KeptDraft | null = null;
   #focused: Path | null = null;
   /** Tag of the element after its newest change that is known. */
   #heardEtag = "";
@@ -109,12 +109,9 @@ export class Editing {
     this.#heardEtag = etag;
     this.#base = editable(element);
     this.#mine = this.#base;
-    const draft = await this.#drafts.read(this.id);
+    const kept = await this.#drafts.list(this.id);
     this.element.value = element;
-    if (draft !== null && changesOf(this.#base, draft.mine).length > 0) {
-      this.#offer = draft;
-      this.offered.value = { at: draft.at };
-    }
+    this.#offerOneOf(kept);
     const { api, chain } = this.#context;
     const project = chain.find(({ type }) => type === "projects")?.id ?? "";
     const presence = keepPresence(api, project, until);
@@ -186,13 +183,31 @@ export class Editing {
 
   /** Goes on with what the browser kept, as if it had been typed before others changed the element; or forgets it. */
   async takeOffer(isWanted: boolean): Promise<void> {
-    const { element, offered } = this;
+    const { offered, element } = this;
+    const offer = this.#offer;
     offered.value = null;
-    if (!isWanted || this.#offer === null || element.value == null) return await this.#drafts.remove(this.id);
-    const live = { attributes: this.#base, etag: this.#etag, isPublished: isPublished(element.value) };
-    this.#base = this.#offer.base;
-    this.#mine = this.#offer.mine;
+    this.#offer = null;
+    if (offer === null) return;
+    if (isWanted && element.value != null) await this.#goOnWith(offer, element.value);
+    // This tab has kept it by now, unless the browser stores nothing any more.
+    if (!isWanted || (this.isStored.value && !offer.isOwn)) await this.#drafts.remove(this.id, offer.key);
+    if (!this.isUnsaved) this.#offerOneOf(await this.#drafts.list(this.id));
+  }
+
+  #offerOneOf(kept: readonly KeptDraft[]): void {
+    const isMissing = ({ mine }: KeptDraft): boolean => changesOf(this.#base, mine).length > 0;
+    for (const draft of kept) if (!isMissing(draft)) void this.#drafts.remove(this.id, draft.key);
+    const offer = kept.find(isMissing) ?? null;
+    this.#offer = offer;
+    this.offered.value = offer === null ? null : { at: offer.at };
+  }
+
+  async #goOnWith(offer: KeptDraft, element: Resource): Promise<void> {
+    const live = { attributes: this.#base, etag: this.#etag, isPublished: isPublished(element) };
+    this.#base = offer.base;
+    this.#mine = offer.mine;
     this.#join(live);
+    if (this.isUnsaved) await this.#keep();
     await this.save();
   }
 

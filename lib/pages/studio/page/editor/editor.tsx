@@ -273,24 +273,31 @@ function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
 
 /** Fields of the question and of the type, in their groups. */
 function Content({ type, locale, ...props }: PartProps) {
-  const field = (property: Property, start: Path) => (
-    <PropertyField
-      key={`${property.key} ${locale}`}
-      {...props}
-      property={property}
-      path={[...start, property.key, locale]}
-    />
-  );
-  const { any_of: anyOf } = type;
+  const left = useFieldsLeftOut(type, props.editing);
+  const field = (property: Property, start: Path) =>
+    !left.keys.includes(property.key) && (
+      <PropertyField
+        key={`${property.key} ${locale}`}
+        {...props}
+        property={property}
+        path={[...start, property.key, locale]}
+      />
+    );
   return (
     <>
+      {left.choices.length > 0 && (
+        <fieldset class="switch" aria-label="Fill in">
+          {left.choices.map(({ name, isChosen, choose }) => (
+            <button key={name} type="button" aria-pressed={isChosen} onClick={choose}>
+              {name}
+            </button>
+          ))}
+        </fieldset>
+      )}
       {(type.question ?? []).map(property => field(property, ["question", "fields"]))}
       {(type.custom_fields ?? []).map((group, index) => (
         <fieldset key={group.name ?? index} class="group">
           <legend>{group.name ?? "Fields"}</legend>
-          {anyOf !== undefined && (
-            <p class="quiet">Fill one of: {anyOf.map(each => each.join(" and ")).join("; ")}.</p>
-          )}
           {(group.properties ?? [])
             .filter(({ key }) => key !== "correctAnswer")
             .map(property => field(property, ["custom_fields"]))}
@@ -298,6 +305,36 @@ function Content({ type, locale, ...props }: PartProps) {
       ))}
     </>
   );
+}
+
+/** The sets of fields of which an element has one, to choose from, and the empty fields of the others. */
+function useFieldsLeftOut(
+  { any_of: sets = [], question, custom_fields: groups }: ContentType,
+  editing: Editing,
+) {
+  const [chosen, setChosen] = useState<number | null>(null);
+  const asked = question ?? [];
+  const properties = [...asked, ...(groups ?? []).flatMap(group => group.properties ?? [])];
+  const filled = useComputed(() => {
+    const isFilled = (key: string): boolean => {
+      const start = asked.some(each => each.key === key) ? ["question", "fields"] : ["custom_fields"];
+      const values = Object.values(Object(editing.value([...start, key]).value));
+      return values.some(value => value !== undefined && value !== "");
+    };
+    return sets.flat().filter(isFilled).join(" ");
+  });
+  const has = filled.value.split(" ");
+  const first = sets.findIndex(keys => keys.some(key => has.includes(key)));
+  const current = chosen ?? Math.max(0, first);
+  const labelOf = (key: string): string => properties.find(each => each.key === key)?.label ?? key;
+  return {
+    keys: sets.flat().filter(key => !has.includes(key) && sets[current]?.includes(key) !== true),
+    choices: sets.map((keys, index) => ({
+      name: keys.map(labelOf).join(" and "),
+      isChosen: index === current,
+      choose: () => setChosen(index),
+    })),
+  };
 }
 
 interface Option {

@@ -1,9 +1,10 @@
 /** A field for each type of property. Each binds the signal of its value alone, so that a keystroke draws one field. */
 
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useId, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Property } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
+import { metricTitles } from "../answers.tsx";
 import { instantOf, localIn, ownZone } from "../plan/zones.ts";
 import { type Rundown, titleOf } from "../run/rundown.ts";
 import type { ViewContext } from "../view.ts";
@@ -126,7 +127,7 @@ function controlOf({ type, field, values, min, max, max_length: charactersMax }:
     case "element_ref":
       return props => <ElementInput {...props} />;
     case "metric_ref":
-      return text("text", 100);
+      return props => <MetricInput {...props} />;
     case "rich_text":
       return richText;
     case "integer":
@@ -304,6 +305,21 @@ function ElementInput(props: ControlProps) {
     return [id, item === undefined ? id : titleOf(item.attributes)] as const;
   });
   return choice([["", "–"], ...options])(props);
+}
+
+/** A metric of the space; its id where the space has none. */
+function MetricInput(props: ControlProps) {
+  const around = useContext(AroundContext);
+  const [metrics, setMetrics] = useState<ReadonlyMap<string, string>>(new Map());
+  useEffect(() => {
+    if (around !== null) metricTitles(around.context).then(setMetrics, () => {});
+  }, []);
+  if (metrics.size === 0) return text("text", 100)(props);
+  const own = String(props.value ?? "");
+  const options = [...metrics].map(([id, title]) => [id, title] as const);
+  return choice([["", "–"], ...options, ...(own === "" || metrics.has(own) ? [] : [[own, own] as const])])(
+    props,
+  );
 }
 
 type Picker = typeof import("./asset_picker.tsx")["AssetPicker"];
