@@ -7,7 +7,7 @@
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import { shardOf } from "../../../base/text/mod.ts";
-import { chain } from "../../../http/mod.ts";
+import { chain } from "../../../storage/background/mod.ts";
 import { type Partition, type Store, tenantPartition } from "../../../storage/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
 import {

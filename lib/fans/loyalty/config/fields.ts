@@ -15,8 +15,8 @@ import {
 } from "../../../base/calendar/mod.ts";
 import type { FieldError } from "../../../base/errors/mod.ts";
 import { expressionShapes } from "../../../base/expressions/mod.ts";
-import { type Immutable, named } from "../../../http/mod.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
+import type { Immutable } from "../../../http/mod.ts";
+import { issueDetail, named } from "../../../http/requests/validate.ts";
 
 type Schema<T> = v.GenericSchema<unknown, T>;
 

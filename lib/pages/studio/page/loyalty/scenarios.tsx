@@ -2,13 +2,20 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { isMembers } from "../../../../base/json/mod.ts";
+import type { FieldError } from "../../../../client/mod.ts";
+import type { ScenarioCheck } from "../../../../fans/loyalty/views/scenario_player.ts";
 import { saveFile } from "../../../shared/page/files.ts";
 import type { Resource } from "../api.ts";
 import { DocumentEditor, OpenFile } from "../documents/editor.tsx";
 import { jsonText, readJson } from "../documents/json_text.ts";
 import { Act } from "../ui.tsx";
-import type { Played, ScenarioCheck } from "./engine.ts";
 import type { PartProps } from "./part.ts";
+
+interface Played {
+  readonly checks: readonly ScenarioCheck[];
+  /** Faults of the scenarios, which then did not play. */
+  readonly faults: readonly FieldError[];
+}
 
 export function Scenarios({ context, document, faults: broken }: PartProps) {
   const { id } = context.chain.at(-1) as Resource;
@@ -23,9 +30,14 @@ export function Scenarios({ context, document, faults: broken }: PartProps) {
         : null;
   async function run(): Promise<void> {
     keepText(id, text);
-    const { play } = await import("./engine.ts");
-    const found = play(document.read.value, read.value);
-    const failed = found.checks.filter(({ hasPassed }) => !hasPassed).length;
+    // Only who plays loads what grants, products and boards do.
+    const [{ attempt }, { playScenarios }] = await Promise.all([
+      import("./engine.ts"),
+      import("../../../../fans/loyalty/views/scenario_player.ts"),
+    ]);
+    const { value: checks = [], faults } = attempt(() => playScenarios(document.read.value, read.value));
+    const found = { checks, faults };
+    const failed = checks.filter(({ hasPassed }) => !hasPassed).length;
     setPlayed(found);
     context.announce(
       found.faults.length > 0 ? "The scenarios have faults." : summaryOf(found.checks.length, failed),
