@@ -101,7 +101,7 @@ export async function picture(page: Page, name: string): Promise<void> {
 export async function openShowWorld({
   settings = {},
   ...options
-}: Partial<PlatformOptions> & { readonly settings?: Attributes } = {}): Promise<ShowWorld> {
+}: Parameters<typeof openStudioWorld>[0] & { readonly settings?: Attributes } = {}): Promise<ShowWorld> {
   built ??= buildShow();
   const files = await built;
   const [project, ...others] = seed.projects ?? [];

@@ -13,6 +13,7 @@ import { serve } from "../../runtime/node.ts";
 import { buildPage } from "../../runtime/services/pages.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import type { OpenStore } from "../support/stores.ts";
 import { createManualTimer, type ManualTimer } from "../support/timer.ts";
 
 type Mail = Parameters<NonNullable<PlatformOptions["mailer"]>["send"]>[0];
@@ -47,15 +48,19 @@ export interface StudioWorld extends TestPlatform {
 }
 
 /** Opens a platform with the studio. */
-export async function openStudioWorld(
-  options: Partial<PlatformOptions> & { readonly seed?: Seed } = {},
-): Promise<StudioWorld> {
+export async function openStudioWorld({
+  openStore = async clock => createMemoryStore({ clock }),
+  ...options
+}: Partial<PlatformOptions> & {
+  readonly seed?: Seed;
+  readonly openStore?: OpenStore;
+} = {}): Promise<StudioWorld> {
   built ??= buildPage();
   launched ??= launchBrowser();
   const files = await built;
   const mails: Mail[] = [];
   const time = createManualTimer();
-  const world = await openPlatform(async clock => createMemoryStore({ clock }), {
+  const world = await openPlatform(openStore, {
     studio: createStudio({ files: async () => files }),
     mailer: { send: async mail => void mails.push(mail) },
     timer: time.timer,
