@@ -27,7 +27,7 @@ export const files: CliFiles = {
   async read(path) {
     const text = await readText(path, documentBytesMax);
     if (text === null) return null;
-    const { parseDocumentText } = await import("../services/document_file.ts");
+    const { parseDocumentText } = await import("../../lib/base/text/document.ts");
     try {
       return parseDocumentText(text, path);
     } catch (error) {

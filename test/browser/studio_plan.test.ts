@@ -197,4 +197,30 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     assert.equal(batches.length, 6);
     assert.deepEqual(faults, []);
   });
+
+  it("pastes elements after a preview, in one batch, and nothing where a row has a fault", async () => {
+    const event = await openEvent([{ name: "First", ...asked }]);
+    const { page, faults } = await world.open(`#/events/${event}/plan`);
+    const batches = countBatches(page);
+    await row(page, "First").waitFor();
+    await page.getByRole("button", { name: "Paste…" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Paste elements" });
+    const text = dialog.getByLabel("CSV with a header row");
+    const csv = "type,name,question,option 1,option 2,at\npoll,Second,<img src=x>,Home,Away,1:00:00\n";
+    await text.fill(`${csv}poll,First,Who?,Home,Away,\n`);
+    await dialog.getByText("Row 3").waitFor();
+    await dialog.getByText("The event has an element of the name First already").waitFor();
+    assert.equal(await dialog.getByRole("button", { name: "Make elements" }).isDisabled(), true);
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertFits(page);
+    await text.fill(csv);
+    await dialog.getByRole("button", { name: "Make 1 element" }).press("Enter");
+
+    await row(page, "Second").getByText("+1:00:00").waitFor();
+    await page.keyboard.press("Control+z");
+    await until("it is gone", async () => (await namesOf(event)).join() === "First");
+    assert.equal(batches.length, 2);
+    assert.deepEqual(faults, []);
+  });
 });

@@ -23,7 +23,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./control": 102_000,
   "./client": 10_300,
   "./show": 75_000,
-  "./studio": 175_000,
+  "./studio": 235_000,
   "./audience": 96_000,
   "./loyalty": 115_000,
   "./exports": 36_000,

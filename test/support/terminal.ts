@@ -1,6 +1,7 @@
 /** Runs command lines in this process: files are in memory, and the server is a function. */
 
 import assert from "node:assert/strict";
+import { parseDocumentText } from "../../lib/base/text/document.ts";
 import type { Settings } from "../../lib/cli/frame/profile.ts";
 import {
   type CliContext,
@@ -13,7 +14,6 @@ import {
   invalid,
   runCommandLine,
 } from "../../lib/cli/mod.ts";
-import { parseDocumentText } from "../../runtime/services/document_file.ts";
 
 /** Input of a command. */
 export type Given = Partial<Pick<CliInput, "args" | "lists">> & {

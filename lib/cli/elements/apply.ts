@@ -10,11 +10,11 @@ import {
   replaceTokens,
   tokenOf,
 } from "../../authoring/table/references.ts";
+import type { LocatedDocument } from "../../base/text/document.ts";
 import { isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, conflict, exits, invalid, missingFile } from "../frame/errors.ts";
 import { eventFlag } from "../frame/flags.ts";
-import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import { yamlText } from "../frame/text.ts";

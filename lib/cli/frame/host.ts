@@ -6,6 +6,7 @@
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
 import type { CheckRow } from "../../authoring/control/apps/read_app.ts";
 import type { FieldError } from "../../base/errors/mod.ts";
+import type { LocatedDocument } from "../../base/text/document.ts";
 import type { ScenarioCheck } from "../../fans/loyalty/views/scenario_player.ts";
 import type { Handler } from "../../http/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
@@ -23,12 +24,6 @@ interface Diagnosis {
   }[];
   /** About what is stored; empty where the store does not answer. */
   readonly verdicts: readonly DoctorVerdict[];
-}
-
-export interface LocatedDocument {
-  readonly document: unknown;
-  /** Returns the position of a JSON Pointer, or of its nearest existing parent: `<path>:<line>:<column>`. */
-  readonly locate: (pointer: string) => string;
 }
 
 export interface OpenedFile {

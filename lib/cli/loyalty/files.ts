@@ -1,12 +1,12 @@
 /** Commands that move a configuration between a server and a file. */
 
+import type { LocatedDocument } from "../../base/text/document.ts";
 import type { configurationAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags } from "../api_client.ts";
 import { readBase, writeBase } from "../frame/base_file.ts";
 import { type AnswerOf, type ApiAnswer, dataOf, unknownAnswer } from "../frame/client.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, conflict, exits, invalid, notFound } from "../frame/errors.ts";
-import type { LocatedDocument } from "../frame/host.ts";
 import { record } from "../frame/output.ts";
 
 const file = { name: "file", description: "JSON or YAML" };

@@ -1,7 +1,7 @@
 /** Plans an event: its elements as a table, in order, with what they lack before they can go on air. */
 
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import type { Resource } from "../api.ts";
 import { missingTexts } from "../editor/contents.ts";
@@ -11,9 +11,9 @@ import { NewElement, useContentTypes } from "../new_element.tsx";
 import { useCommands } from "../palette.tsx";
 import { Desk } from "../run/desk.ts";
 import { clockText, Fault } from "../run/row.tsx";
-import { type Item, Rundown, titleOf, zoneOf } from "../run/rundown.ts";
+import { type Item, Rundown, titleOf, zoneOf, zones } from "../run/rundown.ts";
 import { goCommands, type KeyCommand, type List, pressKey, useFixedRow } from "../run/timeline.tsx";
-import { Menu, State, useGrowingList } from "../ui.tsx";
+import { Act, Menu, State, useGrowingList } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Many } from "./many.tsx";
 import { type Lack, lacksOf, type PlannedShow } from "./ready.ts";
@@ -41,6 +41,8 @@ export function Plan({ context }: { readonly context: ViewContext }) {
   const project = context.chain.find(({ type }) => type === "projects");
   const locales = (project?.attributes.locales ?? []) as readonly string[];
   const show: PlannedShow = { types, locales, duration: durationOf(rundown.event.value) };
+  // The order says nothing of elements that come and go.
+  for (const zone of zones) void rundown.ids[zone].value;
   const items = rundown.order().flatMap(id => rundown.item(id) ?? []);
   const lacks = useMemo(() => lacksOf(items, show), [...items, items.length, types, show.duration]);
   // What others have deleted is not chosen any more.
@@ -52,8 +54,9 @@ export function Plan({ context }: { readonly context: ViewContext }) {
     <div class="run">
       {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
       <Fault desk={desk} id="" />
-      <div class="row spread">
+      <div class="row">
         <NewElement context={context} desk={desk} types={types} />
+        <Paste planning={planning} />
         <Many context={context} desk={desk} chosen={chosen} />
       </div>
       {!rundown.isLoaded.value ? (
@@ -82,6 +85,33 @@ export function Plan({ context }: { readonly context: ViewContext }) {
         </div>
       )}
     </div>
+  );
+}
+
+type PasteDialog = typeof import("./paste_dialog.tsx")["PasteDialog"];
+
+/** The dialog loads when somebody pastes. */
+function Paste({ planning: { context, desk, types, locales } }: { readonly planning: Planning }) {
+  const [opened, setOpened] = useState<{ readonly View: PasteDialog } | null>(null);
+  const open = async (): Promise<void> =>
+    setOpened({ View: (await import("./paste_dialog.tsx")).PasteDialog });
+  const { refusal } = desk;
+  useCommands(() => [{ label: "Paste elements…", refusal, run: () => void open() }]);
+  return (
+    <>
+      <Act refusal={refusal} onPress={() => void open()}>
+        Paste…
+      </Act>
+      {opened !== null && (
+        <opened.View
+          context={context}
+          desk={desk}
+          types={types}
+          locales={locales}
+          close={() => setOpened(null)}
+        />
+      )}
+    </>
   );
 }
 
