@@ -354,17 +354,16 @@ export class TokenCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Finds the token, unless its entry or the token has expired at `now`, in Unix ms. */
+  /** Finds the token, expired or not, unless its entry is over at `now`, in Unix ms. */
   get(token: string, now: number): VerifiedToken | undefined {
     const tail = token.slice(-tailChars);
     const entry = this.#young.get(tail) ?? this.#elder.get(tail);
     return entry !== undefined && now < entry.until && entry.token === token ? entry : undefined;
   }
 
-  /** Keeps the token from `now` (Unix ms) until it expires, for a minute at most. */
+  /** Keeps the token for a minute from `now`, in Unix ms. Expired ones too: clients repeat them, and a signature costs most. */
   put(token: string, verified: VerifiedToken, now: number): void {
-    const until = Math.min(verified.claims.exp * 1_000, now + ageMsMax);
-    if (until <= now) return;
+    const until = now + ageMsMax;
     const bytes = entryBytes(token);
     if (this.#isFull(bytes) || now - this.#youngSince >= ageMsMax) this.#age(now);
     const tail = token.slice(-tailChars);
