@@ -71,6 +71,7 @@ describe("a request on Node", () => {
       assert.equal(request.bodyUsed, true);
       await assert.rejects(request.bytes());
       await assert.rejects(request.text());
+      await assert.rejects(request.arrayBuffer());
       return new Response("once");
     });
     assert.equal(await (await post(url, "x")).text(), "once");
