@@ -94,5 +94,35 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       JSON.stringify(box),
     );
     assert.deepEqual(faults, []);
+    await world.change(cheer, { action: "stop" });
+  });
+
+  it("leaves the picture once it has stopped, unless it has results, and says that the show is over", async () => {
+    const poll = await world.publish("poll", question("Who has won?", "Home", "Away"));
+    const message = await world.publish("message", { custom_fields: [field("title", "Hello all")] });
+    const overlay = (await visit("view=overlay")).page;
+    const { page } = await visit("view=screen");
+    for (const each of [overlay, page]) await each.getByText("Hello all").waitFor();
+    await world.change(poll, { action: "stop" });
+    await settle(page);
+    await page.getByText("Hello all").waitFor();
+    await world.change(message, { action: "stop" });
+    for (const each of [overlay, page]) {
+      await settle(each);
+      await each.getByRole("heading", { name: "Who has won?" }).waitFor();
+    }
+    const { status } = await world.author("PATCH", `/events/${world.event}`, {
+      type: "events",
+      id: world.event,
+      attributes: { action: "stop" },
+    });
+    assert.equal(status, 200);
+    await settle(page);
+    await page.getByText("This show is over").waitFor();
+    await settle(overlay);
+    await overlay.locator("main").waitFor({ state: "detached" });
+    const fan = (await world.visit()).page;
+    await fan.getByText("This show is over").waitFor();
+    await fan.getByRole("heading", { name: "Who has won?" }).waitFor();
   });
 });

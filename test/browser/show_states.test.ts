@@ -168,7 +168,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await picture(running.page, "empty");
     const id = await add("Gone", {});
     const { page, faults } = await world.visit(`?event=${id}`);
-    await page.getByText("The host starts it").waitFor();
+    await page.getByText("Starts when the host is ready").waitFor();
     assert.equal((await world.author("DELETE", `/events/${id}`)).status, 204);
     world.clock.advance(pastCachesMs);
     await page.getByText("This show has moved or ended").waitFor({ timeout: 20_000 });

@@ -120,7 +120,9 @@ function pageRoute(services: ShowServices, read: ReadPageFiles) {
       if (data === null) return { status: 404 as const, text: body, headers };
       // The time alone is no other page, and neither is another signature of the same token.
       const clientToken = data.clientToken && { ...data.clientToken, token: "" };
-      const digest = await digestOf(pageText({ ...page, data: { ...data, now: 0, clientToken } }));
+      // The preview hears no other time than that of its page.
+      const now = isPreview ? data.now : 0;
+      const digest = await digestOf(pageText({ ...page, data: { ...data, now, clientToken } }));
       return taggedReply(
         request,
         { text: body, mediaType: "text/html", digest: digest.slice("sha256:".length, 39) },

@@ -18,7 +18,12 @@ export function Events({
   readonly rest: string;
   readonly note?: string;
 }) {
-  const { events, project, event } = show.data;
+  const { project, event } = show.data;
+  // The list is as old as the page.
+  const state = show.eventState.value;
+  const events = show.data.events.map(each =>
+    each.id === event && state !== null ? { ...each, state } : each,
+  );
   const now = show.time.now();
   const order = ["current", "future", "past"];
   // An event that has gone is in the list that came with the page.

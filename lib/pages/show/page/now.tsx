@@ -63,6 +63,11 @@ function Timeline({ show }: { readonly show: Show }) {
           <span aria-hidden="true">↑</span>
         </button>
       )}
+      {shown.length > 0 && show.isEnded && (
+        <p class="card empty">
+          {t("ended")} <a href="#/events">{t("events")}</a>
+        </p>
+      )}
       {shown.length === 0 ? (
         <Waiting show={show} />
       ) : (
@@ -89,7 +94,7 @@ function Skeleton({ show }: { readonly show: Show }) {
 
 function Waiting({ show }: { readonly show: Show }) {
   const state = show.eventState.value;
-  if (state === "past" || state === "cancelled") return <Events show={show} rest="" note={t("ended")} />;
+  if (show.isEnded) return <Events show={show} rest="" note={t("ended")} />;
   if (state === "future") return <Next show={show} />;
   return <p class="card empty">{t("waitingForShow")}</p>;
 }

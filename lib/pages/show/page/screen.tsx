@@ -35,8 +35,9 @@ export function Screen({ show, isOverlay, counted }: ScreenProps) {
   const item = useShown(show);
   const { settings, project } = show.data;
   const isMoved = show.refusal.value !== null;
+  const isOver = show.isEnded;
   if (isOverlay) {
-    if (item === undefined || item.content_type === "media") return null;
+    if (item === undefined || isOver || item.content_type === "media") return null;
     return (
       <main class="over" key={item.id}>
         <Content show={show} item={item} isOverlay />
@@ -52,6 +53,8 @@ export function Screen({ show, isOverlay, counted }: ScreenProps) {
       </header>
       {isMoved ? (
         <Welcome title={t("moved")} />
+      ) : isOver ? (
+        <Welcome title={t("ended")} />
       ) : item === undefined ? (
         <Welcome title={show.event?.name ?? project.name} />
       ) : (
@@ -59,7 +62,7 @@ export function Screen({ show, isOverlay, counted }: ScreenProps) {
           <Content show={show} item={item} isOverlay={false} />
         </main>
       )}
-      {!isMoved && <Join show={show} item={item} counted={counted} />}
+      {!isMoved && !isOver && <Join show={show} item={item} counted={counted} />}
     </div>
   );
 }
@@ -76,7 +79,12 @@ function useReload(show: Show): void {
   }, [isOld]);
 }
 
-/** Returns the element of the address, or else the latest one; of a group its elements in turn. */
+/** Returns true for elements that have something to show once they have closed. */
+function hasResults({ content_type: type }: Item): boolean {
+  return choices.has(type) || type === "rating";
+}
+
+/** Returns the element of the address, or else the latest one on air, or the latest result; of a group its elements in turn. */
 function useShown(show: Show): Item | undefined {
   const turn = useSignal(0);
   useEffect(() => {
@@ -87,8 +95,10 @@ function useShown(show: Show): Item | undefined {
   }, []);
   const ids = show.ids.value;
   const itemOf = (id: string): Item | undefined => show.items.get(id)?.value;
-  const id = show.only ?? ids.findLast(each => !ids.includes(itemOf(each)?.parent ?? ""));
-  const item = id === undefined || !ids.includes(id) ? undefined : itemOf(id);
+  const roots = ids
+    .filter(each => (show.only === null ? !ids.includes(itemOf(each)?.parent ?? "") : each === show.only))
+    .flatMap(each => itemOf(each) ?? []);
+  const item = roots.findLast(({ state }) => state === "current") ?? roots.findLast(hasResults);
   if (item?.content_type !== "group") return item;
   const parts = ids.filter(each => itemOf(each)?.parent === item.id);
   return itemOf(parts[turn.value % parts.length] ?? "");

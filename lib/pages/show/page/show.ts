@@ -150,6 +150,10 @@ export class Show {
     return this.data.events.find(({ id }) => id === this.data.event);
   }
 
+  get isEnded(): boolean {
+    return this.eventState.value === "past" || this.eventState.value === "cancelled";
+  }
+
   /** Follows the event alone, as screens do. */
   follow(): void {
     void this.#watch();

@@ -70,7 +70,7 @@ export const texts = {
   noShow: "No show is planned",
   nextShow: "Go to {name}",
   begins: "Begins {time}",
-  byHand: "The host starts it",
+  byHand: "Starts when the host is ready",
   ended: "This show is over",
   moved: "This show has moved or ended",
   otherShows: "Shows of {name}",

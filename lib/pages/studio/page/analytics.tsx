@@ -163,7 +163,7 @@ function Plots({ known, event }: PlotsProps) {
     cell: at => isoIn(zone.name, at),
   };
   const name = event === undefined ? "event" : textOf(event, "name");
-  const common = { axis, isOpen, note: `Each ${lengthOf(step)}, ${zone.name}.` };
+  const common = { axis, isOpen, note: `By ${lengthOf(step)}, ${zone.name}.` };
   const metrics = Object.keys(figures.points);
   const one = (value: (each: (typeof all)[number]) => number) =>
     all.map(each => ({ at: each.from, values: [value(each)] }));
@@ -257,7 +257,11 @@ function Votes({
       people,
       name: names.get(id) || "An element that was removed",
       sum: votes.reduce((all, each) => all + each, 0),
-      rows: votes.map((count, index) => ({ text: options.get(id)?.[index] || `Option ${index + 1}`, count })),
+      // Figures end with the last option that has a vote.
+      rows: Array.from({ length: Math.max(votes.length, options.get(id)?.length ?? 0) }, (_, index) => ({
+        text: options.get(id)?.[index] || `Option ${index + 1}`,
+        count: votes[index] ?? 0,
+      })),
     }))
     .filter(({ sum }) => sum > 0);
   if (voted.length === 0) return null;
@@ -280,7 +284,7 @@ function Votes({
             <div class="row spread">
               <strong dir="auto">{name}</strong>
               <span class="quiet">
-                {numbers.format(sum)} votes, {numbers.format(people)} people
+                Votes: {numbers.format(sum)}, people: {numbers.format(people)}
               </span>
             </div>
             <ul>

@@ -366,6 +366,7 @@ function Options({ type, locale, ...props }: PartProps) {
   return (
     <fieldset class="group">
       <legend>Options</legend>
+      {hasAnswer && <p class="quiet">Mark the right answer.</p>}
       {indexes.map(index => (
         <div key={index} class="option">
           {hasAnswer && (
@@ -436,7 +437,7 @@ function OptionButtons({ index, count, move, remove }: OptionButtonsProps) {
 }
 
 const resultModes = [
-  ["vote", "after the own vote"],
+  ["vote", "after they have voted"],
   ["close", "once it is closed"],
   ["event_end", "after the show"],
   ["manual", "when I say"],
@@ -470,7 +471,7 @@ function Details({ type, ...props }: PartProps) {
           ])}
         />
         {editing.value(["start_mode"]).value === "timecode" &&
-          number("start_offset", "Seconds after the begin")}
+          number("start_offset", "Seconds after the start")}
         {isVote && (
           <>
             {number("max_votes_per_user", "Votes of a fan", "0: as many as they like")}

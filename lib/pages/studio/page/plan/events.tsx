@@ -191,11 +191,11 @@ function EventFields({ templates, events, zone }: FieldsProps) {
         Empty: you start it by hand.
       </p>
       <label>
-        Minutes, 0: until you stop it; a clone keeps its own
+        Length in minutes (0: until you stop it; a clone keeps its own)
         <input name="minutes" type="number" min="0" max="43200" defaultValue="60" />
       </label>
       <label class="row check">
-        <input name="repeat" type="checkbox" /> Begin again after its end, after minutes
+        <input name="repeat" type="checkbox" /> Begin again this many minutes after its end
         <input
           name="pause"
           type="number"

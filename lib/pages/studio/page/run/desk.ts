@@ -51,7 +51,11 @@ export class Desk {
   /** Chooses what the next take publishes; the same element again: nothing. */
   cue(id: string): void {
     const item = this.rundown.item(id);
-    if (this.refusal !== null || item === undefined || zoneOf(item) !== "next") return;
+    if (this.refusal !== null || item === undefined) return;
+    if (zoneOf(item) !== "next") {
+      this.#context.announce("Not cued: only elements under Next can be.");
+      return;
+    }
     this.#pressedAt = performance.now();
     this.cued.value = this.cued.value === id ? null : id;
     this.rundown.cue(this.cued.value);
@@ -63,7 +67,10 @@ export class Desk {
   /** Publishes what is cued, the elements of a wrapper before the wrapper. Returns whether something was taken. */
   async take(): Promise<boolean> {
     const { value: id } = this.cued;
-    if (performance.now() - this.#pressedAt < deadMs) return false;
+    if (performance.now() - this.#pressedAt < deadMs) {
+      this.#context.announce("Not taken, as the last press was a moment ago. Press again.");
+      return false;
+    }
     const item = id === null ? undefined : this.rundown.item(id);
     const refusal = item === undefined ? "Cue an element first." : this.refusalToTake();
     if (item === undefined || refusal !== null) {

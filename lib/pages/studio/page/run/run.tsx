@@ -142,7 +142,7 @@ function Figures({ desk }: { readonly desk: Desk }) {
         <dt>per second</dt>
       </div>
       <div class="figure" data-live={lostAt.value === null}>
-        <dd>{lostAt.value === null ? "live" : "not live"}</dd>
+        <dd>{lostAt.value === null ? "connected" : "not live"}</dd>
         <dt>{latency.value === null ? "–" : `${latency.value} ms`}</dt>
       </div>
     </dl>
@@ -193,7 +193,7 @@ function Times({ desk, close }: { readonly desk: Desk; readonly close: () => voi
           />
         </label>
         <label>
-          Minutes on demand after the end
+          Minutes that it stays open on demand after its end
           <input
             type="number"
             min="0"
@@ -207,7 +207,7 @@ function Times({ desk, close }: { readonly desk: Desk; readonly close: () => voi
             Cancel
           </button>
           <button type="submit" class="main">
-            Put the end off
+            Extend the show
           </button>
         </div>
       </form>

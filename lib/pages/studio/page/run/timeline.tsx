@@ -1,7 +1,7 @@
 /** The timeline of a show: what is on air, what comes next and what is done, led by the keyboard. */
 
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type Command, useCommands } from "../palette.tsx";
 import { useGrowingList } from "../ui.tsx";
 import type { Desk } from "./desk.ts";
@@ -47,6 +47,7 @@ export function Timeline({ desk, current }: TimelineProps) {
   const { rundown } = desk;
   const ids = zones.map(zone => rundown.ids[zone].value);
   useFixedRow(list, current);
+  useWayIn(list);
   const first = ids.flat()[0] ?? null;
   if (current.value === null || rundown.items.get(current.value) === undefined) current.value = first;
   const commands = [...actionCommands({ desk, current }, list), ...rowCommands({ desk, current }, list)];
@@ -76,7 +77,7 @@ export function Timeline({ desk, current }: TimelineProps) {
       <p class="hints">
         {keys.value ? (
           <>
-            <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>C</kbd> cue <kbd>T</kbd> take <kbd>Enter</kbd> edit{" "}
+            <kbd>↑</kbd> <kbd>↓</kbd> choose a row <kbd>C</kbd> cue <kbd>T</kbd> take <kbd>Enter</kbd> edit{" "}
             <kbd>?</kbd> all keys
           </>
         ) : (
@@ -106,6 +107,20 @@ export function pressKey(event: KeyboardEvent, commands: readonly KeyCommand[], 
   event.preventDefault();
   // A key that is held down is one press.
   if (!repeat || key.startsWith("Arrow")) command.run();
+}
+
+/** Leads an arrow key to the timeline where nothing else has the focus. */
+function useWayIn(list: List): void {
+  useEffect(() => {
+    function enter(event: KeyboardEvent): void {
+      const isTaken = document.activeElement?.matches("body, main") === false;
+      if (isTaken || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
+      event.preventDefault();
+      list.current?.querySelector<HTMLElement>('[data-id][tabindex="0"]')?.focus();
+    }
+    document.addEventListener("keydown", enter);
+    return () => document.removeEventListener("keydown", enter);
+  }, []);
 }
 
 /** Moves no row while a pointer is down, so that a press meets what it was meant for. */
