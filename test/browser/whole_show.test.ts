@@ -131,6 +131,7 @@ class Producer {
     await page.locator(".menu").getByRole("button", { name: type, exact: true }).press("Enter");
     await this.#editor().getByRole("heading", { name: type, exact: true }).waitFor();
     await until("the editor has an address of its own", () => page.url() !== opened);
+    if (type === "Reward") await this.press("Coupon id");
     for (const [label, value] of fields) {
       const field = this.#editor().getByLabel(label).first();
       await field.focus();
