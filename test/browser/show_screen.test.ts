@@ -111,12 +111,12 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       await settle(each);
       await each.getByRole("heading", { name: "Who has won?" }).waitFor();
     }
-    const { status } = await world.author("PATCH", `/events/${world.event}`, {
+    const { status, text } = await world.author("PATCH", `/events/${world.event}`, {
       type: "events",
       id: world.event,
       attributes: { action: "stop" },
     });
-    assert.equal(status, 200);
+    assert.equal(status, 204, text);
     await settle(page);
     await page.getByText("This show is over").waitFor();
     await settle(overlay);

@@ -156,7 +156,7 @@ class Producer {
   async #schedule(): Promise<void> {
     await this.#editor().getByText("Time, votes and results").press("Enter");
     await this.#editor().getByLabel("Published").selectOption("timecode");
-    await this.#editor().getByLabel("Seconds after the begin").fill("1");
+    await this.#editor().getByLabel("Seconds after the start").fill("1");
   }
 
   /** Cues and takes. Returns when it was taken, by `performance.now()`. */
