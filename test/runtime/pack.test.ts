@@ -104,10 +104,10 @@ describe("the packed package", {
     ]);
   });
 
-  it("is at most 2 MB packed, and as large as the table of benchmarks says", () => {
+  it("is at most 2.1 MB packed, and as large as the table of benchmarks says", () => {
     const tarball = readdirSync(folder).find(file => file.endsWith(".tgz")) ?? "";
     const { size } = statSync(join(folder, tarball));
-    assert.ok(size <= 2_000_000, `${size} bytes`);
+    assert.ok(size <= 2_100_000, `${size} bytes`);
     assertTableSays("the package, packed", [size / 1_000_000]);
   });
 
