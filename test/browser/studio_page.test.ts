@@ -31,7 +31,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const address = `${world.url}/show?project=${ids.project}`;
     assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
     const snippet = await dialog
-      .getByLabel("In a page of yours, as high as its content", { exact: true })
+      .getByLabel("In your own page, as high as its content", { exact: true })
       .inputValue();
     assert.match(
       snippet,
@@ -41,7 +41,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
       ),
     );
     await dialog.getByText("Until you add the origin of your page, browsers refuse").waitFor();
-    const field = dialog.getByLabel("Origin of your page");
+    const field = dialog.getByLabel("Address of your page");
     await field.fill("club");
     await dialog.getByRole("button", { name: "Allow" }).click();
     await dialog.getByText("Enter the address of a page").waitFor();

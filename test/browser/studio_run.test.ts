@@ -249,6 +249,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     const dialog = page.getByRole("dialog", { name: "Share the show" });
     const address = `${world.url}/show?event=${show.event}`;
     assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
+    await dialog.getByText("Only this machine can open these addresses").waitFor();
     assert.equal(
       await dialog.getByLabel("Big screen", { exact: true }).inputValue(),
       `${address}&view=screen`,
@@ -258,7 +259,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       .locator("path[d^=M]")
       .waitFor();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await dialog.getByRole("button", { name: "Copy: The same as a plain frame" }).click();
+    await dialog.getByRole("button", { name: "Copy: In your own page, as a plain frame" }).click();
     await dialog.getByText("Copied", { exact: true }).waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^<iframe src="http/);
     await assertAccessible(page);

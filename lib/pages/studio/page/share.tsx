@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { isMembers, type Members } from "../../../base/json/mod.ts";
+import { isLoopback } from "../../../base/text/mod.ts";
 import { Qr } from "../../shared/page/qr.tsx";
 import type { Resource } from "./api.ts";
 import { messageOf } from "./problem.ts";
@@ -26,8 +27,13 @@ export function Share({ context, onClose }: ShareProps) {
       <div class="stack">
         <Qr address={page} label={`QR code of ${page}`} />
         <Copied label="Page for fans" text={page} />
-        <Copied label="In a page of yours, as high as its content" text={element} />
-        <Copied label="The same as a plain frame" text={frame} />
+        {isLoopback(new URL(page).hostname) && (
+          <p class="quiet">
+            Only this machine can open these addresses. Start the server on an address that phones reach.
+          </p>
+        )}
+        <Copied label="In your own page, as high as its content" text={element} />
+        <Copied label="In your own page, as a plain frame" text={frame} />
         {project !== undefined && <Origins context={context} project={project} />}
         <Copied label="Big screen" text={`${page}&view=screen`} />
         <Copied label="Over the picture of a broadcast" text={`${page}&view=overlay`} />
@@ -78,7 +84,7 @@ function Origins({ context, project }: { readonly context: ViewContext; readonly
       </p>
       <div class="copied">
         <label>
-          Origin of your page
+          Address of your page
           <input
             type="url"
             value={typed}
@@ -131,6 +137,11 @@ function Copied({ label, text }: { readonly label: string; readonly text: string
         {label}
         <input readOnly value={text} onFocus={({ currentTarget }) => currentTarget.select()} />
       </label>
+      {/^https?:/.test(text) && (
+        <a href={text} target="_blank" rel="noreferrer" aria-label={`Open: ${label}`}>
+          Open
+        </a>
+      )}
       <button
         type="button"
         aria-label={`${isCopied ? "Copied" : "Copy"}: ${label}`}
