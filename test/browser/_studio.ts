@@ -149,6 +149,18 @@ export async function assertFits(page: Page): Promise<void> {
   assert.equal(needed, has);
 }
 
+/** Lets the project use the catalogue, which has a content type of every kind. */
+export async function useCatalogue(world: StudioWorld): Promise<void> {
+  const app = await world.author("POST", "/apps", {
+    type: "apps",
+    attributes: { spec_url: `${world.url.replace(/:\d+$/, ":8787")}/apps/catalogue/1.0.0/spec.json` },
+    relationships: { space: { data: { type: "spaces", id: ids.space } } },
+  });
+  assert.equal(app.status, 201, app.text);
+  const used = { type: "apps", id: app.json.data.id };
+  await world.author("PATCH", `/projects/${ids.project}/relationships/app`, used);
+}
+
 /** A show: a running event of the project with polls of two options, of which the first is published. */
 export async function openShow(
   world: StudioWorld,

@@ -7,7 +7,7 @@ import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { openShowWorld, question, type ShowWorld } from "./_show.ts";
-import { assertAccessible, assertFits } from "./_studio.ts";
+import { assertAccessible, assertFits, useCatalogue } from "./_studio.ts";
 
 type Attributes = Readonly<Record<string, unknown>>;
 interface Fields {
@@ -23,16 +23,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   let world: ShowWorld;
   before(async () => {
     world = await openShowWorld();
-    const space = { data: { type: "spaces", id: ids.space } };
-    const spec = `${world.url.replace(/:\d+$/, ":8787")}/apps/catalogue/1.0.0/spec.json`;
-    const app = await world.author("POST", "/apps", {
-      type: "apps",
-      attributes: { spec_url: spec },
-      relationships: { space },
-    });
-    assert.equal(app.status, 201, app.text);
-    const used = { type: "apps", id: app.json.data.id };
-    await world.author("PATCH", `/projects/${ids.project}/relationships/app`, used);
+    await useCatalogue(world);
   });
   after(() => world.dispose());
 
@@ -100,6 +91,8 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       ["Prediction", "Explanation", "So it was"],
     ] as const) {
       await page.keyboard.press("Escape");
+      // The editor saves before it closes.
+      await editor(page).waitFor({ state: "detached" });
       await page.getByRole("button", { name: "New element" }).focus();
       await page.keyboard.press("Enter");
       const item = page.locator(".menu").getByRole("button", { name, exact: true });

@@ -7,7 +7,7 @@ import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { question } from "./_show.ts";
-import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import { assertAccessible, assertFits, openStudioWorld, type StudioWorld, useCatalogue } from "./_studio.ts";
 
 type Attributes = Readonly<Record<string, unknown>>;
 
@@ -15,15 +15,7 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
   let world: StudioWorld;
   before(async () => {
     world = await openStudioWorld();
-    const space = { data: { type: "spaces", id: ids.space } };
-    const spec = `${world.url.replace(/:\d+$/, ":8787")}/apps/catalogue/1.0.0/spec.json`;
-    const app = await world.author("POST", "/apps", {
-      type: "apps",
-      attributes: { spec_url: spec },
-      relationships: { space },
-    });
-    const used = { type: "apps", id: app.json.data.id };
-    await world.author("PATCH", `/projects/${ids.project}/relationships/app`, used);
+    await useCatalogue(world);
     await world.author("PATCH", `/projects/${ids.project}`, {
       type: "projects",
       id: ids.project,
@@ -104,6 +96,9 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await page.getByRole("link", { name: "Plan", exact: true }).press("Enter");
     await row(page, "Two").getByText("Not yet: 1").waitFor();
     await row(page, "One").getByText("Live").waitFor();
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press("ArrowDown");
+    await page.locator("[data-id]:focus").waitFor();
     await row(page, "Two").focus();
     await page.keyboard.press("Alt+ArrowDown");
     await until("Two is the last one", async () => (await namesOf(event)).join() === "One,Three,Two");

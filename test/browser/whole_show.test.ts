@@ -14,7 +14,7 @@ import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { openShowWorld, type ShowWorld } from "./_show.ts";
-import { type OpenedPage, openPage } from "./_studio.ts";
+import { type OpenedPage, openPage, useCatalogue } from "./_studio.ts";
 
 const fanCount = 44;
 const areas = { loyalty, leaderboards };
@@ -217,15 +217,7 @@ describe("a whole show", { skip: browserAvailable() }, () => {
   }
   async function openProducer(): Promise<Producer> {
     const { world } = stage;
-    const spec = `${world.url.replace(/:\d+$/, ":8787")}/apps/catalogue/1.0.0/spec.json`;
-    const space = { data: { type: "spaces", id: ids.space } };
-    const app = await world.author("POST", "/apps", {
-      type: "apps",
-      attributes: { spec_url: spec },
-      relationships: { space },
-    });
-    const used = { type: "apps", id: app.json.data.id };
-    await world.author("PATCH", `/projects/${ids.project}/relationships/app`, used);
+    await useCatalogue(world);
     const found = await openPage(url(0), {
       path: `/studio#/projects/${ids.project}/events`,
       token: world.token,

@@ -8,7 +8,7 @@
  * `min` does: they count with a region or script, or as a locale of the project.
  */
 
-import { isMembers as isMap } from "../../base/json/mod.ts";
+import { isMembers } from "../../base/json/mod.ts";
 import { present } from "../../base/text/present.ts";
 
 interface Field {
@@ -63,7 +63,7 @@ export function dataOf({ question, custom_fields: custom }: ElementContent): Ele
 /** Returns fields as the control API has them; anything but a map or a list stands for the field `textKey`. */
 export function fieldsOf(plain: unknown, textKey: string, locales: readonly string[]): readonly Field[] {
   if (Array.isArray(plain)) return plain;
-  const map = isMap(plain) ? plain : { [textKey]: plain };
+  const map = isMembers(plain) ? plain : { [textKey]: plain };
   return Object.entries(map).map(([key, value]) => ({
     key,
     values: isByLocale(value, locales) ? value : { all: value },
@@ -101,7 +101,7 @@ function isLanguage(tag: string): boolean {
 }
 
 function isShapedByLocale(value: unknown): value is Field["values"] {
-  const names = isMap(value) ? Object.keys(value) : [];
+  const names = isMembers(value) ? Object.keys(value) : [];
   return names.length > 0 && names.every(name => localeShape.test(name));
 }
 

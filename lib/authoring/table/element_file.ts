@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { jsonPointer } from "../../base/errors/mod.ts";
-import { isMembers as isMap } from "../../base/json/mod.ts";
+import { isMembers } from "../../base/json/mod.ts";
 import { suggestion } from "../../base/text/suggest.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
 import type { Attributes } from "./element_batches.ts";
@@ -38,7 +38,7 @@ export function attributesOfItem(
   locales: readonly string[],
 ): { readonly attributes: Attributes; readonly faults: readonly Fault[] } {
   const fault = (at: string, detail: string): Fault => ({ pointer: pointer + at, detail });
-  if (!isMap(item)) return { attributes: {}, faults: [fault("", "Expected an element, as a map")] };
+  if (!isMembers(item)) return { attributes: {}, faults: [fault("", "Expected an element, as a map")] };
   const faults = Object.keys(item)
     .filter(name => !known.includes(name))
     .map(name => fault(jsonPointer(name), `There is no member ${name}.${suggestion(name, known)}`));
@@ -95,9 +95,9 @@ export function elementsOfFile(
   const names = new Set<string>();
   const faults: Fault[] = [];
   for (const [index, item] of document.entries()) {
-    const { name } = isMap(item) ? item : {};
+    const { name } = isMembers(item) ? item : {};
     if (typeof name !== "string" || name === "") {
-      if (isMap(item))
+      if (isMembers(item))
         faults.push({ pointer: `/${index}`, detail: "Expected a name, by which the element is known" });
     } else if (names.has(name)) {
       faults.push({ pointer: `/${index}/name`, detail: `Expected another name: ${name} is taken` });
@@ -161,7 +161,7 @@ function parentsOf(
     else parents.set(child, parent);
   };
   for (const [index, item] of items.entries()) {
-    if (!isMap(item)) continue;
+    if (!isMembers(item)) continue;
     const { name, parent, children } = item;
     const at = `/${index}`;
     if (parent !== undefined) note(String(name), find(parent, `${at}/parent`), `${at}/parent`);

@@ -33,8 +33,8 @@ interface PointsDetail {
 
 /** Provider of the users of an issuer that the project trusts. */
 const provider = "hostedIdp";
-/** Parts of the page of which each, as it comes into sight, says anew what is seen. */
-const seenParts = Array.from({ length: 65 }, (_, index) => index / 64);
+/** Shares of the page, each of which measures the visible part anew once that much is visible. */
+const visibleShares = Array.from({ length: 65 }, (_, index) => index / 64);
 
 /**
  * Resolves with the channel that the host opens; never in a window of its own. The parent must be of an origin that the project allows.
@@ -83,7 +83,7 @@ function changesOf(before: Points, after: Points): Points {
   return Object.fromEntries(changes.filter(([, change]) => change !== 0));
 }
 
-/** Lets the frame be as high as the page, and says which part of it is in sight, where notices and dialogs appear. */
+/** Tells the height of the page, and keeps notices and dialogs in its visible part. */
 function followHeight(tell: (height: number) => void): void {
   const page = document.getElementById("page");
   if (page === null) return;
@@ -92,12 +92,12 @@ function followHeight(tell: (height: number) => void): void {
   new ResizeObserver(() => tell(Math.ceil(page.getBoundingClientRect().height))).observe(page);
   const watcher = new IntersectionObserver(
     entries => {
-      const { boundingClientRect: whole, intersectionRect: seen } = entries.at(-1) ?? {};
-      if (whole === undefined || seen === undefined || seen.height === 0) return;
-      style.setProperty("--above", `${seen.top - whole.top}px`);
-      style.setProperty("--below", `${whole.bottom - seen.bottom}px`);
+      const { boundingClientRect: whole, intersectionRect: visible } = entries.at(-1) ?? {};
+      if (whole === undefined || visible === undefined || visible.height === 0) return;
+      style.setProperty("--above", `${visible.top - whole.top}px`);
+      style.setProperty("--below", `${whole.bottom - visible.bottom}px`);
     },
-    { threshold: seenParts },
+    { threshold: visibleShares },
   );
   watcher.observe(page);
 }

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Resource, textOf } from "./api.ts";
 import { hrefOf } from "./places.ts";
 import { messageOf } from "./problem.ts";
-import { Act, ask, Dialog, Problem } from "./ui.tsx";
+import { Act, ask, Dialog, DialogButtons, Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
 interface Listed {
@@ -227,14 +227,11 @@ function NameDialog({ context, asked, events, onClose, onDone }: NameDialogProps
             {fault}
           </p>
         )}
-        <div class="row end">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="main" disabled={isBusy}>
-            {isNew ? "Make the template" : "Make the event"}
-          </button>
-        </div>
+        <DialogButtons
+          confirm={isNew ? "Make the template" : "Make the event"}
+          isDisabled={isBusy}
+          close={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -106,16 +106,40 @@ function AskDialog({ question }: { readonly question: NonNullable<typeof asked.v
             />
           </>
         )}
-        <div class="row end">
-          <button type="button" onClick={() => close(false)}>
-            Cancel
-          </button>
-          <button type="submit" class="danger" disabled={typed !== undefined && value.trim() !== typed}>
-            {confirm}
-          </button>
-        </div>
+        <DialogButtons
+          confirm={confirm}
+          isDangerous
+          isDisabled={typed !== undefined && value.trim() !== typed}
+          close={() => close(false)}
+        />
       </form>
     </Dialog>
+  );
+}
+
+interface DialogButtonsProps {
+  /** Text of the button that sends the form. */
+  readonly confirm: string;
+  readonly isDangerous?: boolean;
+  readonly isDisabled?: boolean;
+  readonly close: () => void;
+}
+
+export function DialogButtons({
+  confirm,
+  isDangerous = false,
+  isDisabled = false,
+  close,
+}: DialogButtonsProps) {
+  return (
+    <div class="row end">
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+      <button type="submit" class={isDangerous ? "danger" : "main"} disabled={isDisabled}>
+        {confirm}
+      </button>
+    </div>
   );
 }
 

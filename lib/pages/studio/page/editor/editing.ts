@@ -195,7 +195,11 @@ export class Editing {
   }
 
   #offerOneOf(kept: readonly KeptDraft[]): void {
-    const isMissing = ({ mine }: KeptDraft): boolean => changesOf(this.#base, mine).length > 0;
+    // The tab may have ended between the server's answer and the end of its draft.
+    const isMissing = ({ base, mine }: KeptDraft): boolean => {
+      const { attributes, conflicts } = merge(base, mine, this.#base);
+      return conflicts.length > 0 || changesOf(this.#base, attributes).length > 0;
+    };
     for (const draft of kept) if (!isMissing(draft)) void this.#drafts.remove(this.id, draft.key);
     const offer = kept.find(isMissing) ?? null;
     this.#offer = offer;

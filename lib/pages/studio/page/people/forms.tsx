@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import { messageOf } from "../problem.ts";
-import { Dialog } from "../ui.tsx";
+import { Dialog, DialogButtons } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import type { Tenants } from "./tenants.ts";
 
@@ -132,14 +132,7 @@ function Send({ fault, confirm, isDangerous = false, onClose }: SendProps) {
       <p class="fault" role="alert">
         {fault}
       </p>
-      <div class="row end">
-        <button type="button" onClick={() => onClose(null)}>
-          Cancel
-        </button>
-        <button type="submit" class={isDangerous ? "danger" : "main"}>
-          {confirm}
-        </button>
-      </div>
+      <DialogButtons confirm={confirm} isDangerous={isDangerous} close={() => onClose(null)} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import { type PageQuery, type Resource, textOf } from "../api.ts";
 import { useCommands } from "../palette.tsx";
 import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
-import { Act, Dialog, Problem, State } from "../ui.tsx";
+import { Act, Dialog, DialogButtons, Problem, State } from "../ui.tsx";
 import { refusalOf, type ViewContext } from "../view.ts";
 import { instantOf, ownZone, timeIn } from "./zones.ts";
 
@@ -143,14 +143,7 @@ function NewEvent({ context, events, zone, close }: NewEventProps) {
         <p class="fault" role="alert">
           {fault}
         </p>
-        <div class="row end">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="main" disabled={isBusy}>
-            Create
-          </button>
-        </div>
+        <DialogButtons confirm="Create" isDisabled={isBusy} close={close} />
       </form>
     </Dialog>
   );

@@ -7,7 +7,7 @@ import { type Command, useCommands } from "../palette.tsx";
 import type { Desk } from "../run/desk.ts";
 import { clockText } from "../run/row.tsx";
 import { type Item, zoneOf } from "../run/rundown.ts";
-import { Act, Dialog } from "../ui.tsx";
+import { Act, Dialog, DialogButtons } from "../ui.tsx";
 import { makeOperations, type Operation } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { copying, operationsMax } from "./copies.ts";
@@ -140,7 +140,7 @@ function Shift({ desk, items, close }: DialogProps) {
         <p class="fault" role="alert">
           {fault}
         </p>
-        <Buttons confirm="Shift" isDisabled={timed.length === 0} close={close} />
+        <DialogButtons confirm="Shift" isDisabled={timed.length === 0} close={close} />
       </form>
     </Dialog>
   );
@@ -202,28 +202,9 @@ function Copy({ context, desk, items, close }: DialogProps & { readonly context:
         <p class="quiet">
           The copies are drafts, with what is inside. They keep their times unless that show runs already.
         </p>
-        <Buttons confirm="Copy" isDisabled={id === ""} close={close} />
+        <DialogButtons confirm="Copy" isDisabled={id === ""} close={close} />
       </form>
     </Dialog>
-  );
-}
-
-interface ButtonsProps {
-  readonly confirm: string;
-  readonly isDisabled: boolean;
-  readonly close: () => void;
-}
-
-function Buttons({ confirm, isDisabled, close }: ButtonsProps) {
-  return (
-    <div class="row end">
-      <button type="button" onClick={close}>
-        Cancel
-      </button>
-      <button type="submit" class="main" disabled={isDisabled}>
-        {confirm}
-      </button>
-    </div>
   );
 }
 

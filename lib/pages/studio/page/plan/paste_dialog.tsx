@@ -7,7 +7,7 @@ import { textOf } from "../api.ts";
 import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
 import { clockText } from "../run/row.tsx";
-import { Dialog } from "../ui.tsx";
+import { Dialog, DialogButtons } from "../ui.tsx";
 import { makeOperations } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { additionsOf } from "./copies.ts";
@@ -82,14 +82,11 @@ export function PasteDialog({ context, desk, types, locales, close }: PasteProps
         <p class="fault" role="alert">
           {fault}
         </p>
-        <div class="row end">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="main" disabled={count === 0}>
-            {count === 0 ? "Make elements" : count === 1 ? "Make 1 element" : `Make ${count} elements`}
-          </button>
-        </div>
+        <DialogButtons
+          confirm={count === 0 ? "Make elements" : count === 1 ? "Make 1 element" : `Make ${count} elements`}
+          isDisabled={count === 0}
+          close={close}
+        />
       </form>
     </Dialog>
   );

@@ -12,7 +12,7 @@ import { useCommands } from "../palette.tsx";
 import { Desk } from "../run/desk.ts";
 import { clockText, Fault } from "../run/row.tsx";
 import { type Item, Rundown, titleOf, zoneOf, zones } from "../run/rundown.ts";
-import { goCommands, type KeyCommand, type List, pressKey, useFixedRow } from "../run/timeline.tsx";
+import { type KeyCommand, pressKey, rowCommands, useFixedRow, useWayIn } from "../run/timeline.tsx";
 import { Act, Menu, State, useGrowingList } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Many } from "./many.tsx";
@@ -164,6 +164,7 @@ function Table({ planning, items }: TableProps) {
   const list = useRef<HTMLTableElement>(null);
   const { count, end } = useGrowingList<HTMLTableRowElement>(items.length);
   useFixedRow(list, current);
+  useWayIn(list);
   if (current.value === null || desk.rundown.item(current.value) === undefined)
     current.value = items[0]?.id ?? null;
   const commands = [...rowCommands(planning, list), ...choosing(planning, items)];
@@ -206,19 +207,6 @@ function Table({ planning, items }: TableProps) {
       </table>
     </div>
   );
-}
-
-function rowCommands({ desk, current }: Planning, list: List): readonly KeyCommand[] {
-  const { refusal } = desk;
-  const own = (run: (id: string) => unknown) => (): void =>
-    void (current.value !== null && run(current.value));
-  const [up, down] = [own(id => desk.move(id, -1)), own(id => desk.move(id, 1))];
-  return [
-    { key: "Enter", shortcut: "Enter", label: "Edit the element", run: own(id => desk.edit(id)) },
-    { key: "Alt ArrowUp", shortcut: "Alt ↑", label: "Move the element up", refusal, run: up },
-    { key: "Alt ArrowDown", shortcut: "Alt ↓", label: "Move the element down", refusal, run: down },
-    ...goCommands(current, list),
-  ];
 }
 
 /** Keys that choose rows. */

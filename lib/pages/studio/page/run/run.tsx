@@ -8,7 +8,7 @@ import { Editor } from "../editor/editor.tsx";
 import { firstTemplate, NewElement, type NewElementProps, useContentTypes } from "../new_element.tsx";
 import { useCommands } from "../palette.tsx";
 import { Share } from "../share.tsx";
-import { Act, Dialog, State } from "../ui.tsx";
+import { Act, Dialog, DialogButtons, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Desk } from "./desk.ts";
 import { Monitor } from "./monitor.tsx";
@@ -202,14 +202,7 @@ function Times({ desk, close }: { readonly desk: Desk; readonly close: () => voi
             onInput={event => setKept(event.currentTarget.value)}
           />
         </label>
-        <div class="row end">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button type="submit" class="main">
-            Extend the show
-          </button>
-        </div>
+        <DialogButtons confirm="Extend the show" close={close} />
       </form>
     </Dialog>
   );

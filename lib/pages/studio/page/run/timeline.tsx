@@ -110,7 +110,7 @@ export function pressKey(event: KeyboardEvent, commands: readonly KeyCommand[], 
 }
 
 /** Leads an arrow key to the timeline where nothing else has the focus. */
-function useWayIn(list: List): void {
+export function useWayIn(list: List): void {
   useEffect(() => {
     function enter(event: KeyboardEvent): void {
       const isTaken = document.activeElement?.matches("body, main") === false;
@@ -148,6 +148,7 @@ function actionCommands({ desk, current }: TimelineProps, list: List): readonly 
       list.current?.querySelector<HTMLElement>(`[data-id="${next}"]`)?.focus();
   }
   const cue = (): void => void (current.value !== null && desk.cue(current.value));
+  const remove = (): void => void (current.value !== null && desk.remove([current.value]));
   const takes = { label: "Take what is cued", refusal: desk.refusalToTake(), run: () => void take() };
   return [
     { key: "c", shortcut: "C", label: "Cue the element", refusal, run: cue },
@@ -155,31 +156,25 @@ function actionCommands({ desk, current }: TimelineProps, list: List): readonly 
     { key: "s", shortcut: "S", label: "Stop the element on air", refusal, run: about("stop") },
     { key: "r", shortcut: "R", label: "Reveal the results", refusal, run: about("reveal_results") },
     { key: "a", shortcut: "A", label: "Reveal the answer", refusal, run: about("reveal_answer") },
+    { key: "Delete", shortcut: "Del", label: "Delete the element", refusal, run: remove },
   ];
 }
 
-function rowCommands({ desk, current }: TimelineProps, list: List): readonly KeyCommand[] {
+/** The keys that edit and move the current row, and that lead from row to row. */
+export function rowCommands({ desk, current }: TimelineProps, list: List): readonly KeyCommand[] {
   const { refusal } = desk;
   const own = (run: (id: string) => unknown) => (): void =>
     void (current.value !== null && run(current.value));
   const [up, down] = [own(id => desk.move(id, -1)), own(id => desk.move(id, 1))];
   return [
     { key: "Enter", shortcut: "Enter", label: "Edit the element", run: own(id => desk.edit(id)) },
-    {
-      key: "Delete",
-      shortcut: "Del",
-      label: "Delete the element",
-      refusal,
-      run: own(id => desk.remove([id])),
-    },
     { key: "Alt ArrowUp", shortcut: "Alt ↑", label: "Move the element up", refusal, run: up },
     { key: "Alt ArrowDown", shortcut: "Alt ↓", label: "Move the element down", refusal, run: down },
     ...goCommands(current, list),
   ];
 }
 
-/** The keys that lead from row to row. */
-export function goCommands(current: { readonly value: string | null }, list: List): readonly KeyCommand[] {
+function goCommands(current: { readonly value: string | null }, list: List): readonly KeyCommand[] {
   const go = (by: number) => (): void => {
     const rows = [...(list.current?.querySelectorAll<HTMLElement>("[data-id]") ?? [])];
     const at = rows.findIndex(row => row.dataset.id === current.value);
