@@ -10,7 +10,7 @@ export { MasterSecret, type TrustedProxies } from "./auth/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./base/errors/mod.ts";
 export type { Seed } from "./fans/directory/mod.ts";
 export type { ExportOptions } from "./fans/exports/mod.ts";
-export type { IdentityOptions } from "./fans/identity/mod.ts";
+export { accountUserId, type IdentityOptions } from "./fans/identity/mod.ts";
 export {
   type ClientAddress,
   type ClientInfo,

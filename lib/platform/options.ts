@@ -250,7 +250,9 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   studio: { text: 'createStudio() of "grandstand/studio"', isMet: aFunction.isMet },
   show: { text: 'createShow() of "grandstand/show"', isMet: aFunction.isMet },
   docs: { text: 'createDocs() of "grandstand/docs"', isMet: aFunction.isMet },
-  identity: anObjectOf<IdentityOptions>("passwordHash", "passwordPolicy", "limits", "remote", "onMerge"),
+  identity: anObjectOf<IdentityOptions>(
+    ...(["accountIssuer", "passwordHash", "passwordPolicy", "limits", "remote", "onMerge"] as const),
+  ),
   exports: anObjectOf<ExportOptions>("intervalMs", "ttlMs", "usersMax", "workers", "openMax", "kernels"),
   areas: { text: "an array of areas", isMet: Array.isArray },
   http: anObjectOf<PlatformHttpOptions>(

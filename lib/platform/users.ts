@@ -6,12 +6,13 @@
  */
 
 import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { UserSearch } from "../fans/audience/mod.ts";
 import { createFieldIndexes } from "../fans/audience/profile/field_index.ts";
 import { createUserFinder, type UserFinder, type UserFinderOptions } from "../fans/audience/search/search.ts";
 import { requireUnarchived } from "../fans/directory/directory.ts";
 import type { Directory, Project } from "../fans/directory/mod.ts";
-import { type User, Users } from "../fans/identity/mod.ts";
+import { accountUserId, isSameAccount, type User, Users } from "../fans/identity/mod.ts";
 import { findStoredUser, type StoredUser } from "../fans/identity/users.ts";
 import type { BoardPath, Leaderboards, Rebuilt } from "../fans/leaderboards/mod.ts";
 import { listUsersOf } from "../fans/loyalty/due_users.ts";
@@ -30,7 +31,9 @@ import {
   MetricIndexing,
   metricIndex,
   type RecordedUser,
+  readAccountNote,
   recordedUsersMax,
+  signUpProjectOf,
 } from "../fans/users/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createPause } from "../storage/background/mod.ts";
@@ -89,7 +92,7 @@ class ListedUsers extends Users {
     const project = await directory.project(projectId);
     // A first login with another identity provider registers too.
     requireUnarchived(project);
-    if (project !== null) {
+    if (project !== null && (await this.#isFirst(project, user))) {
       const { userId, provider, username: name } = user;
       await index.add({ organisationId: project.organisationId, projectId, userId, provider, name });
     }
@@ -121,6 +124,23 @@ class ListedUsers extends Users {
       });
     }
     return user;
+  }
+
+  /**
+   * Tests that no project of the organisation has the user, whose id follows from its account, yet.
+   *
+   * @throws {AppError} `conflict`: the id belongs to another user.
+   */
+  async #isFirst({ id, organisationId }: Project, { userId, origin }: User): Promise<boolean> {
+    if (origin === undefined || accountUserId(origin.issuer, origin.subject) !== userId) return true;
+    const { store } = this.#options;
+    const [stored] = await store.read(spaceUserPartition({ organisationId, userId }), [readAccountNote]);
+    const known = signUpProjectOf(stored);
+    if (known === null || known === id) return true;
+    const user = await findStoredUser(store, known, userId);
+    if (user === null) return true;
+    if (isSameAccount(user.origin, origin)) return false;
+    throw new AppError("conflict", "Cannot sign in the user: another user of the organisation has the id");
   }
 
   override async remove(projectId: string, userId: string): Promise<void> {

@@ -254,6 +254,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { type: "accessToken", token: robin.accessToken } },
         { body: { type: "idToken", token: idToken } },
         { body: { type: "service", ...(await sharedKey(world)) } },
+        { body: { type: "user", ...(await sharedKey(world)), userId: created.json.data.userId } },
       ],
     ],
     ["listProjectAudit", [{ query: { limit: "2", cursor: "1750000000000-0.3" } }]],

@@ -21,6 +21,7 @@ export const permissions = [
   "users:write",
   "rewards:write",
   "users:export",
+  "tokens:write",
   "config:read",
   "config:write",
   "keys:write",

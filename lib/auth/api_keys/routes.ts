@@ -281,10 +281,14 @@ export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal>
         );
       }
       const principal = await apiKeys.verify(key, secret);
-      if (permission !== undefined && !principal.permissions.includes(permission)) {
-        throw new AppError("insufficient_scope", `The API key lacks the permission ${permission}`);
-      }
+      if (permission !== undefined) requirePermission(principal, permission);
       return principal;
     },
   };
+}
+
+/** @throws {AppError} `insufficient_scope`: the key lacks the permission. */
+export function requirePermission({ permissions }: ApiKeyPrincipal, permission: Permission): void {
+  if (permissions.includes(permission)) return;
+  throw new AppError("insufficient_scope", `The API key lacks the permission ${permission}`);
 }

@@ -6,8 +6,9 @@
 
 import { expand, extract } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";
+import { sha1 } from "@noble/hashes/legacy.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
+import { bytesToHex, concatBytes, hexToBytes } from "@noble/hashes/utils.js";
 
 const base32Digits = "abcdefghijklmnopqrstuvwxyz234567";
 const encoder = new TextEncoder();
@@ -112,8 +113,17 @@ const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 /** Makes a random UUID (RFC 9562, version 4) in lower case. It is an identifier and never a secret. */
 export function uuid(random: RandomBytes): string {
-  const bytes = random(16).slice();
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  return formatUuid(random(16).slice(), 4);
+}
+
+/** Makes the UUID of a name in a namespace (RFC 9562, version 5), in lower case. */
+export function uuidOfName(namespace: string, name: string): string {
+  const bytes = concatBytes(hexToBytes(namespace.replaceAll("-", "")), utf8(name));
+  return formatUuid(sha1(bytes).slice(0, 16), 5);
+}
+
+function formatUuid(bytes: Uint8Array, version: number): string {
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | (version << 4);
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = bytesToHex(bytes);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

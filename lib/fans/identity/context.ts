@@ -9,6 +9,7 @@ import type { ClientTokens } from "./client_tokens.ts";
 import type { Codes } from "./codes/codes.ts";
 import type { AttemptLimiter } from "./limits/limits.ts";
 import type { AccountMerge, AccountMerges } from "./merges.ts";
+import type { OwnAccounts } from "./own_accounts.ts";
 import type { IdleUsers, OnRemove, Removals } from "./removal/removals.ts";
 import type { SessionRecords } from "./sessions/session_records.ts";
 import type { SessionGuard, Sessions } from "./sessions/sessions.ts";
@@ -27,6 +28,7 @@ export interface IdentityContext {
   readonly clientTokens: ClientTokens;
   /** Distinguishes tokens of the platform from those of other issuers. */
   readonly tokens: Pick<Tokens, "namesOwnKey">;
+  readonly ownAccounts: OwnAccounts;
   readonly issuers: RemoteIssuers;
   readonly socialVerifiers: SocialVerifiers;
   /** Hashes passwords behind the gate of the process. */

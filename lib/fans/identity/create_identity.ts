@@ -29,6 +29,7 @@ import { BackgroundWork } from "./context.ts";
 import type { AttemptLimits } from "./limits/limits.ts";
 import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
+import { OwnAccounts } from "./own_accounts.ts";
 import { IdleUsers, type IdleUsersOptions, Removals, type RemovalsOptions } from "./removal/removals.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
 import { SessionGuard, Sessions } from "./sessions/sessions.ts";
@@ -46,6 +47,8 @@ export interface IdentityOptions {
   readonly passwordPolicy?: PasswordPolicy | undefined;
   /** Policies that replace the default limits of actions, or `off` for none at all. @default {} */
   readonly limits?: AttemptLimits | "off" | undefined;
+  /** Issuer of the team's own accounts, for projects whose settings name none. @default none */
+  readonly accountIssuer?: string | undefined;
   /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
   readonly remote?: RemoteFetchOptions | undefined;
   /**
@@ -120,6 +123,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     records: new SessionRecords(secret, users),
     clientTokens: new ClientTokens({ store, tokens, clock, random, issuer }),
     tokens,
+    ownAccounts: new OwnAccounts(options.accountIssuer),
     issuers,
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,

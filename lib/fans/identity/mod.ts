@@ -16,6 +16,7 @@ export {
 export type { AttemptLimits, AttemptPolicy, LimitedAction } from "./limits/limits.ts";
 export type { AccountMerge } from "./merges.ts";
 export { operatorRoutes } from "./operators/routes.ts";
+export { accountUserId, isSameAccount } from "./own_accounts.ts";
 export type { IdleUsers } from "./removal/removals.ts";
 export { identityRoutes } from "./routes.ts";
 export type { Session } from "./sessions/session.ts";

@@ -103,6 +103,18 @@ export const IdentitySettingsSchema = v.object({
     v.description("`session` accepts checks for the device of the session only"),
   ),
   hostedIdp: v.pipe(v.optional(RemoteIssuerSchema), v.description("OpenID provider of `hostedIdp` users")),
+  accountIssuer: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.maxLength(audienceCharactersMax),
+        v.regex(/^\S+$/, "Expected text without spaces"),
+      ),
+    ),
+    v.description(
+      "Issuer of the team's own accounts, exactly as tokens spell it: the ids of their users follow from it and their subject",
+    ),
+  ),
   socialOne: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
   socialTwo: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
   socialThree: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
@@ -198,6 +210,17 @@ export function spaceIssuer({ settings }: Space) {
   const found = parsedIssuer(settings);
   if (found !== null) return found;
   throw new AppError("invalid_credentials", "Cannot accept an ID token as the space names no issuer of them");
+}
+
+/**
+ * Reads the `defaultProjectId` of a space.
+ *
+ * @throws {AppError} `provider_unavailable`: it is invalid.
+ */
+export function defaultProjectOf({ settings: { defaultProjectId } }: Space): string | undefined {
+  return defaultProjectId === undefined
+    ? undefined
+    : parseSetting(DefaultProjectSchema, defaultProjectId, "defaultProjectId");
 }
 
 const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings) => {

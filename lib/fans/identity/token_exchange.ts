@@ -6,7 +6,6 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import type { ApiKeys } from "../../auth/mod.ts";
 import { idTokenTypes } from "../../auth/remote_issuers/mod.ts";
 import { tokenCharsMax, unverifiedClaim } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
@@ -21,7 +20,7 @@ import {
   spaceOfKey,
   type UserCaller,
 } from "../space_tokens/mod.ts";
-import type { IdentityContext } from "./context.ts";
+import { keyEntries, type SignInContext, UserProof, userOfBackEnd } from "./back_end_sign_in.ts";
 import { UuidSchema } from "./operations.ts";
 import { issuerUser } from "./providers/vouched_users.ts";
 import { sessionRevoked } from "./sessions/sessions.ts";
@@ -31,9 +30,8 @@ import { accountBanned, hasSessions, isBanned, isWithdrawn } from "./users.ts";
 /** Age from which the session record of a user without sessions is refused: 90 days. */
 const recordAgeSecondsMax = 90 * 24 * 60 * 60;
 
-export interface ExchangeContext extends IdentityContext {
+export interface ExchangeContext extends SignInContext {
   readonly spaceTokens: SpaceTokens;
-  readonly apiKeys: Pick<ApiKeys, "verify">;
 }
 
 const seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -64,12 +62,11 @@ const IdTokenProof = v.object({
 });
 const ServiceProof = v.object({
   type: v.pipe(v.literal("service"), v.description("An API key proves the back end")),
-  key: v.pipe(v.string(), v.description("The API key"), v.maxLength(256)),
-  secret: v.pipe(v.string(), v.description("Secret of the API key"), v.maxLength(256)),
+  ...keyEntries,
 });
 const ProofSchema = named(
   "IdentityProof",
-  v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof]),
+  v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof, UserProof]),
 );
 
 type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
@@ -93,7 +90,7 @@ export function tokenExchangeRoute(context: ExchangeContext) {
     operation: "issueSpaceToken",
     summary: "Issue an access token of the space",
     description:
-      "Exchanges an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space. The space is that of the user's project; for ID tokens that of the Host, for API keys one of the organisation.",
+      "Exchanges an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space. A back end with `users:write` and `tokens:write` gets the token of a user whom it names. The space is that of the user's project; for ID tokens that of the Host, for API keys one of the organisation.",
     auth: open,
     query: SpaceQuerySchema,
     body: { schema: ProofSchema, example: { type: "service", key: "gsk_example", secret: "gss_example" } },
@@ -106,6 +103,8 @@ export function tokenExchangeRoute(context: ExchangeContext) {
       "session_revoked",
       "account_banned",
       "invalid_api_key",
+      "insufficient_scope",
+      "conflict",
       "provider_error",
       "provider_unavailable",
     ],
@@ -138,6 +137,7 @@ async function visitOf(context: ExchangeContext, call: ExchangeCall): Promise<Sp
     const space = await spaceOfHost(directory, { request, query });
     return { space, caller: await issuerCaller(context, space, proof.token) };
   }
+  if (proof.type === "user") return await userOfBackEnd(context, proof, call);
   const { keyId, organisationId, permissions } = await context.apiKeys.verify(proof.key, proof.secret);
   const space = await spaceOfKey(directory, organisationId, { request, query });
   return { space, caller: { kind: "service", keyId, organisationId, spaceId: space.id, permissions } };

@@ -150,8 +150,8 @@ export class Users {
   }
 
   /** Makes the ids of a new user. The external id, 160 random bits, is a capability. */
-  newIds(random: RandomBytes): UserIds {
-    return this.#externalIds.seal(uuid(random), capabilityId(random));
+  newIds(random: RandomBytes, userId: string = uuid(random)): UserIds {
+    return this.#externalIds.seal(userId, capabilityId(random));
   }
 
   /** Returns the external id of a user, for answers to that very user. */

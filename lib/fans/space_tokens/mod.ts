@@ -192,8 +192,10 @@ export const SpaceQuerySchema = v.object({
   space_id: v.exactOptional(v.pipe(v.string(), v.description(spaceParameter.description))),
 });
 
+export type SpaceQuery = v.InferOutput<typeof SpaceQuerySchema>;
+
 /** A request that may name a space in its query. */
-type SpaceRequest = Pick<GuardInput, "request"> & { readonly query: { readonly space_id?: string } };
+type SpaceRequest = Pick<GuardInput, "request"> & { readonly query: SpaceQuery };
 
 export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
   return { security, authenticate: input => visit(options, input) };

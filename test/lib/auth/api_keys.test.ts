@@ -77,13 +77,14 @@ describe("a new API key", () => {
     await assert.rejects(apiKeys.create({ ...wanted, name: "x".repeat(apiKeyNameCharsMax + 1) }), RangeError);
     assert.ok(await apiKeys.create({ ...wanted, name: "x".repeat(apiKeyNameCharsMax) }));
   });
-  it("knows eight permissions", () => {
+  it("knows nine permissions", () => {
     assert.deepEqual(permissions, [
       "actions:write",
       "users:read",
       "users:write",
       "rewards:write",
       "users:export",
+      "tokens:write",
       "config:read",
       "config:write",
       "keys:write",

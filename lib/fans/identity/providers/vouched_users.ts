@@ -23,6 +23,7 @@ import {
   requireSessionDevice,
   tokenEntries,
 } from "../operations.ts";
+import { accountUserId, isSameAccount } from "../own_accounts.ts";
 import type { Session, SessionTokens } from "../sessions/session.ts";
 import { deviceOf } from "../sessions/sessions.ts";
 import { hostedIssuer } from "../settings.ts";
@@ -37,29 +38,45 @@ import {
 } from "../users.ts";
 import { AppProfileSchema, assertAppProfileFits, UsernameSchema, usernameCharactersMax } from "./fields.ts";
 
+type Vouched = Required<Pick<User, "provider" | "origin" | "username">>;
+
 /**
  * Finds the user of an identity, or creates it with the username at the first login. Racing first logins create one user.
  *
  * @throws {AppError} `invalid_token`: the identity belongs to a user of another provider of the project, or to one who is being
- * deleted.
+ * deleted, or its id belongs to another user.
  */
 export async function findOrCreateVouchedUser(
-  { users, clock, random }: IdentityContext,
+  context: IdentityContext,
   projectId: string,
-  vouched: Required<Pick<User, "provider" | "origin" | "username">>,
+  vouched: Vouched,
 ): Promise<User> {
-  const { provider, origin, username } = vouched;
-  const { issuer, subject } = origin;
-  const key = { kind: "origin", issuer, subject } as const;
-  const user = (await users.findByKey(projectId, key)) ?? (await create());
-  if (user.provider !== provider || isWithdrawn(user)) throw invalidToken("provider");
+  const user = await vouchedUserOrNull(context, projectId, vouched);
+  if (user === null) throw invalidToken("provider");
   return user;
+}
 
-  async function create(): Promise<User> {
-    const ids = await users.claim(projectId, key, users.newIds(random));
-    const facts = { provider, username, origin: { issuer, subject } };
-    return await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
-  }
+/** Finds or creates the user of an identity; null if another user has it, or its id, or is being deleted. */
+export async function vouchedUserOrNull(
+  { users, ownAccounts, directory, clock, random }: IdentityContext,
+  projectId: string,
+  { provider, origin: { issuer, subject }, username }: Vouched,
+): Promise<User | null> {
+  const key = { kind: "origin", issuer, subject } as const;
+  const isVouched = (user: User | null): boolean =>
+    user?.provider === provider && isSameAccount(user.origin, key) && !isWithdrawn(user);
+  const found = await users.findByKey(projectId, key);
+  if (found !== null) return isVouched(found) ? found : null;
+  const project = await directory.project(projectId);
+  const isOwn = project !== null && provider === "hostedIdp" && ownAccounts.issuerOf(project) === issuer;
+  const userId = isOwn ? accountUserId(issuer, subject) : undefined;
+  const holder = userId === undefined ? null : await users.findById(projectId, userId);
+  // Claimed only then, so that an identity never leads to the user of another.
+  if (holder !== null && !isVouched(holder)) return null;
+  const ids = await users.claim(projectId, key, users.newIds(random, userId));
+  const facts = { provider, username, origin: { issuer, subject } };
+  const user = await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
+  return isVouched(user) ? user : null;
 }
 
 /** Finds the first of a provider's names that is fit to be a username; empty if there is none. */

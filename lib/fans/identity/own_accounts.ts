@@ -1,0 +1,74 @@
+/**
+ * The team's own accounts: users who have an account elsewhere, under an issuer that a project or the platform names.
+ *
+ * The id of such a user follows from issuer and subject, so that a back end can name users before they sign in.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid, uuidOfName } from "../../auth/crypto/mod.ts";
+import { invalidField } from "../../base/errors/mod.ts";
+import type { Project } from "../directory/mod.ts";
+import type { Origin } from "./lookup_keys.ts";
+import { identitySetting } from "./settings.ts";
+
+const accountNamespace = "8736dcc8-1110-4201-b59d-da7ac03ce9a5";
+
+/** Longest external id, as that of a subject (OpenID Connect Core, section 2). */
+export const accountIdCharactersMax = 255;
+const accountIdShape = /^[\x20-\x7e]{1,255}$/;
+/** What an external id must be. */
+export const accountIdExpectation = `Expected 1 to ${accountIdCharactersMax} printable ASCII characters`;
+
+/** The external id of a user: the subject of the account at its issuer. */
+export const AccountIdSchema = v.pipe(
+  v.string(),
+  v.description("Id of the user's account at the issuer that the project names, the subject of its tokens"),
+  v.regex(accountIdShape, accountIdExpectation),
+);
+
+/**
+ * Computes the user id of an account: its subject in lower case where that is a UUID, else the UUID of version 5 (RFC 9562) of
+ * issuer, a space and subject in the namespace `8736dcc8-1110-4201-b59d-da7ac03ce9a5`.
+ *
+ * @example
+ * ```ts
+ * import { accountUserId } from "grandstand";
+ *
+ * console.log(accountUserId("https://accounts.club.example", "fan-1966")); // e003a073-3ae7-5963-9299-db619edc6e10
+ * ```
+ */
+export function accountUserId(issuer: string, subject: string): string {
+  return isUuid(subject) ? subject.toLowerCase() : uuidOfName(accountNamespace, `${issuer} ${subject}`);
+}
+
+/** Tests if a stored identity is this one. Subjects that are UUIDs are equal in any case of their letters, and equal to no others. */
+export function isSameAccount(stored: Origin | undefined, { issuer, subject }: Origin): boolean {
+  if (stored?.issuer !== issuer) return false;
+  return (
+    stored.subject === subject || (isUuid(subject) && stored.subject.toLowerCase() === subject.toLowerCase())
+  );
+}
+
+export class OwnAccounts {
+  readonly #issuer: string | undefined;
+
+  /** `issuer` is that of projects that name none. */
+  constructor(issuer: string | undefined) {
+    this.#issuer = issuer;
+  }
+
+  /** Returns the issuer of a project's own accounts. */
+  issuerOf(project: Project): string | undefined {
+    return identitySetting(project, "accountIssuer") ?? this.#issuer;
+  }
+
+  /** @throws {AppError} `validation_failed` at the pointer: the project names no issuer. */
+  requireIssuer(project: Project, pointer: string): string {
+    const issuer = this.issuerOf(project);
+    if (issuer !== undefined) return issuer;
+    const detail = "Expected a userId, as the project names no accountIssuer in settings.identity";
+    throw invalidField("Cannot tell whose account this is", pointer, detail);
+  }
+}

@@ -1,0 +1,174 @@
+/** Users with accounts of the team's own: their ids, tokens that a back end asks for, and what must not get in. */
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, it } from "node:test";
+import { type Permission, permissions } from "../../lib/auth/api_keys/record.ts";
+import { accountUserId } from "../../lib/mod.ts";
+import { forge } from "../support/issuer.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+import { assertProblem } from "./_problem.ts";
+import { backEnd } from "./audience/_back_end.ts";
+
+interface Entry {
+  readonly score: number;
+  readonly publicProfile: { readonly username: string };
+}
+
+const issuer = "https://login.example";
+const sub = "fan-1966";
+const operators = `/internal/identity/projects/${ids.project}/users`;
+const named = { "x-platform-org-id": ids.organisation };
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+}
+
+describeOnStores("the team's own accounts", open => {
+  let world: TestPlatform;
+  beforeEach(async () => {
+    const [project, ...others] = seed.projects;
+    assert.ok(project);
+    const identity = { ...(project.settings?.identity as object), accountIssuer: issuer };
+    const projects = [{ ...project, settings: { ...project.settings, identity } }, ...others];
+    world = await openPlatform(open, { seed: { ...seed, projects } });
+  });
+  afterEach(() => world.dispose());
+
+  async function keyOf(
+    granted: readonly Permission[] = permissions,
+    organisationId: string = ids.organisation,
+  ) {
+    const { key, secret } = await world.platform.apiKeys.create({
+      organisationId,
+      name: "k",
+      permissions: granted,
+    });
+    return { key, secret };
+  }
+  async function mint(body: object, key?: object): Promise<Answer> {
+    return await world.call("/api/auth/token", {
+      body: { type: "user", ...(key ?? (await keyOf())), ...body },
+    });
+  }
+  async function minted(body: object): Promise<{ token: string; userId: string }> {
+    const { status, text, json } = await mint(body);
+    assert.equal(status, 200, text);
+    const token = json.data.accessToken;
+    return { token, userId: String(claimsOf(token).sub) };
+  }
+  async function signIn(more: object = {}): Promise<Answer> {
+    const token = forge(world.login.key, world.login.claims(world.clock.now(), { sub, ...more }));
+    return await world.call("/api/auth/token", { body: { type: "idToken", token } });
+  }
+  async function operate(path: string, method: string, body?: object): Promise<Answer> {
+    const { key, secret } = await keyOf();
+    const headers = { "x-api-key": key, "x-api-secret": secret };
+    return await world.call(path, { method, headers, ...(body === undefined ? {} : { body }) });
+  }
+
+  it("give a back end the token of a user, which is the one that the user's own token gives", async () => {
+    const { token, userId } = await minted({ externalId: sub, displayName: "Geoff" });
+    assert.equal(userId, accountUserId(issuer, sub));
+    const { iat, exp, kind, projectId, scope } = claimsOf(token);
+    assert.deepEqual(
+      { life: Number(exp) - Number(iat), kind, projectId, scope },
+      { life: 3_600, kind: "user", projectId: ids.project, scope: ["audience:read", "audience:write"] },
+    );
+    const action = { action: "prediction", data: { outcome: "exact" } };
+    assert.equal((await world.call("/api/loyalty/action", { token, body: action })).status, 200);
+    const own = await signIn();
+    assert.equal(claimsOf(own.json.data.accessToken).sub, userId);
+    assert.equal((await minted({ userId, displayName: "Sir Geoff" })).userId, userId);
+    await world.platform.idle();
+    const board = await world.call(`/projects/${ids.project}/leaderboards/overall`);
+    assert.deepEqual(
+      board.json.data.map(({ publicProfile, score }: Entry) => [publicProfile.username, score]),
+      [["Sir Geoff", 3]],
+      board.text,
+    );
+    const { entries } = await world.platform.audit.ofUser(ids.project, userId);
+    const first = entries.at(-1);
+    assert.deepEqual(
+      [entries.length, first?.event, first?.outcome, first?.actor?.slice(0, 4)],
+      [2, "backEndSignIn", "ok", "gsk_"],
+    );
+  });
+
+  it("name a user by the UUID that the subject is, in any case of its letters", async () => {
+    const subject = "0F0C2E5A-7A31-4B0E-9C1D-2F3A4B5C6D7E";
+    const { userId } = await minted({ externalId: subject });
+    assert.equal(userId, subject.toLowerCase());
+    assert.equal(claimsOf((await signIn({ sub: subject.toLowerCase() })).json.data.accessToken).sub, userId);
+  });
+
+  it("refuse a back end whose key, user or project is wrong, and change nothing", async () => {
+    const right = { externalId: sub };
+    const { secret } = await keyOf();
+    const cases: readonly (readonly [object, object | undefined, number, string])[] = [
+      [right, { ...(await keyOf()), secret }, 401, "invalid_api_key"],
+      [right, await keyOf(permissions.filter(one => one !== "tokens:write")), 403, "insufficient_scope"],
+      [right, await keyOf(permissions.filter(one => one !== "users:write")), 403, "insufficient_scope"],
+      [
+        { ...right, projectId: ids.project },
+        await keyOf(permissions, ids.otherOrganisation),
+        400,
+        "validation_failed",
+      ],
+      [right, await keyOf(permissions, ids.otherOrganisation), 400, "validation_failed"],
+      [{ ...right, projectId: ids.otherProject }, undefined, 400, "validation_failed"],
+      [{}, undefined, 400, "validation_failed"],
+      [{ ...right, userId: accountUserId(issuer, sub) }, undefined, 400, "validation_failed"],
+      [{ externalId: "" }, undefined, 400, "validation_failed"],
+      [{ externalId: "x".repeat(256) }, undefined, 400, "validation_failed"],
+      [{ externalId: "Zoë" }, undefined, 400, "validation_failed"],
+      [{ userId: "x".repeat(129) }, undefined, 400, "validation_failed"],
+      [{ userId: "a,b" }, undefined, 400, "validation_failed"],
+      [{ ...right, displayName: "x".repeat(101) }, undefined, 400, "validation_failed"],
+      [{ ...right, displayName: "\u202e" }, undefined, 400, "validation_failed"],
+      [{ userId: "nobody" }, undefined, 404, "not_found"],
+      [{ userId: accountUserId(issuer, sub) }, undefined, 404, "not_found"],
+    ];
+    for (const [body, key, status, code] of cases) assertProblem(await mint(body, key), status, code);
+    assert.equal((await minted({ externalId: "x".repeat(255) })).userId.length, 36);
+  });
+
+  it("keep banned and deleted users out", async () => {
+    const { token, userId } = await minted({ externalId: sub });
+    const ban = { reason: "Abuse" };
+    assert.equal((await operate(`${operators}/${userId}/ban`, "PUT", ban)).status, 200);
+    assertProblem(await mint({ externalId: sub }), 403, "account_banned");
+    assertProblem(await mint({ userId }), 403, "account_banned");
+    assertProblem(await signIn(), 403, "account_banned");
+    world.clock.advance(6_000);
+    const profile = await world.call("/api/loyalty/profile", { token, headers: named });
+    assertProblem(profile, 401, "session_revoked");
+    assert.equal((await operate(`${operators}/${userId}`, "DELETE")).status, 200);
+    assertProblem(await mint({ userId }), 404, "not_found");
+  });
+
+  it("sign in users whom back ends report under ids of their own", async () => {
+    const api = await backEnd(world, ["rewards:write"]);
+    const reward = { userId: "user-17", type: "metric", currency: "points", amount: 5 };
+    const granted = await api("/v1/api/audience/internal/rewards/bulk", { body: { rewards: [reward] } });
+    assert.equal(granted.status, 200, granted.text);
+    const { token, userId } = await minted({ userId: "user-17" });
+    assert.equal(userId, "user-17");
+    const { json } = await world.call("/api/loyalty/profile", { token });
+    assert.equal(json.data.metrics.points, 5);
+    assertProblem(await mint({ userId: "user-17", displayName: "Bobby" }), 400, "validation_failed");
+  });
+
+  it("never lead to the user of another account", async () => {
+    const fan = await world.fan("Sam");
+    const alice = await minted({ externalId: "alice" });
+    // Subjects that are the ids of others.
+    for (const userId of [fan.userId, alice.userId]) {
+      assertProblem(await mint({ externalId: userId }), 409, "conflict");
+      for (const _ of ["first", "again"]) assertProblem(await signIn({ sub: userId }), 401, "invalid_token");
+    }
+    assert.equal((await minted({ externalId: "alice" })).userId, alice.userId);
+    const other = await signIn({ iss: "https://elsewhere.example" });
+    assertProblem(other, 401, "invalid_token");
+  });
+});
