@@ -11,7 +11,7 @@ import { builtPackage } from "./runtimes.ts";
 
 /** Most bytes of each entry with all that it imports but optional packages, minified and compressed by gzip -9. */
 const budgets: Readonly<Record<string, number>> = {
-  ".": 323_000,
+  ".": 328_000,
   "./http": 30_300,
   "./auth": 35_000,
   "./storage": 8_000,
@@ -27,7 +27,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./audience": 96_000,
   "./loyalty": 115_000,
   "./exports": 36_000,
-  "./docs": 234_000,
+  "./docs": 238_000,
   "./export-file": 9_900,
   "./memory": 15_600,
   "./file": 17_600,
@@ -44,8 +44,8 @@ const budgets: Readonly<Record<string, number>> = {
   "./workflow": 37_300,
   "./workflow/conformance": 14_700,
   "./workflow/examples": 40_400,
-  "./workflow/testing": 403_000,
-  "./testing": 408_000,
+  "./workflow/testing": 410_000,
+  "./testing": 415_000,
   "./node": 9_100,
   "./bun": 3_100,
   "./deno": 2_800,
