@@ -17,6 +17,11 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
   after(() => world.dispose());
 
   const visit = (query: string) => world.visit(`?event=${world.event}&${query}`, { viewport });
+  async function changeEvent(attributes: object): Promise<void> {
+    const data = { type: "events", id: world.event, attributes };
+    const { status, text } = await world.author("PATCH", `/events/${world.event}`, data);
+    assert.equal(status, 204, text);
+  }
   async function settle(page: Page): Promise<void> {
     await world.platform.idle();
     world.clock.advance(pastCachesMs);
@@ -24,6 +29,7 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
   }
 
   it("leads to the page by a code and in words, counts fans, and follows what is on", async () => {
+    await changeEvent({ duration: 7_200 });
     const { page, faults } = await visit("view=screen&count=overall");
     await page
       .getByRole("img", { name: /^QR code of .*\/show\?event=/ })
@@ -47,6 +53,7 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       sizes.every(size => size >= 0.04 * 1_080),
       String(sizes),
     );
+    assert.equal(await page.locator(".clock").count(), 0, "the end of the show is no deadline");
     assert.equal(await page.getByRole("button").count(), 0, "nobody touches a screen");
     await assertAccessible(page);
     await world.change(poll, { action: "stop" });
@@ -97,6 +104,26 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
     await world.change(cheer, { action: "stop" });
   });
 
+  it("keeps the answers that the team has chosen below what came after, until their element has stopped", async () => {
+    const ask = await world.publish("ask", { custom_fields: [field("prompt", "Why?")] });
+    const fan = await world.fan("Emil");
+    for (const text of ["Because", "For fun"]) await fan.act("ask", { elementId: ask, text });
+    const path = `/elements/${ask}/answers`;
+    const sent = (await world.author("GET", path)).json.data as readonly { readonly id: string }[];
+    const id = sent.at(-1)?.id;
+    await world.author("PATCH", path, [{ type: "answers", id, attributes: { shown: true } }]);
+    const poll = await world.publish("poll", { ...question("And now?", "Home", "Away"), duration: 3_600 });
+    const { page } = await visit("view=screen");
+    await page.getByRole("heading", { name: "And now?" }).waitFor();
+    await page.locator(".clock").getByText("59:").waitFor();
+    await page.getByRole("heading", { name: "Why?" }).waitFor();
+    assert.deepEqual(await page.locator(".answers li").allTextContents(), ["Because"]);
+    await world.change(ask, { action: "stop" });
+    await settle(page);
+    await page.getByRole("heading", { name: "Why?" }).waitFor({ state: "detached" });
+    await world.change(poll, { action: "stop" });
+  });
+
   it("leaves the picture once it has stopped, unless it has results, and says that the show is over", async () => {
     const poll = await world.publish("poll", question("Who has won?", "Home", "Away"));
     const message = await world.publish("message", { custom_fields: [field("title", "Hello all")] });
@@ -111,12 +138,7 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       await settle(each);
       await each.getByRole("heading", { name: "Who has won?" }).waitFor();
     }
-    const { status, text } = await world.author("PATCH", `/events/${world.event}`, {
-      type: "events",
-      id: world.event,
-      attributes: { action: "stop" },
-    });
-    assert.equal(status, 204, text);
+    await changeEvent({ action: "stop" });
     await settle(page);
     await page.getByText("This show is over").waitFor();
     await settle(overlay);

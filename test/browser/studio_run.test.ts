@@ -108,6 +108,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await assertAccessible(page);
     await dialog.getByRole("button", { name: "Away" }).click();
     await row(page, "One").getByText("✓ right").waitFor();
+    await row(page, "One").getByText("answer revealed").waitFor();
     const { attributes } = (await world.author("GET", `/elements/${show.elements[0]}`)).json.data;
     assert.equal(attributes.correct_option, 2);
     assert.notEqual(attributes.answer_revealed_at_iso, null);

@@ -147,11 +147,11 @@ describeOnEveryStore("feeds", open => {
     const { timeline } = await producer.feed(eventFeed(id, "history"));
     const facts = (timeline as unknown as Part[]).map(item => [
       ...[item.id, item.content_type, item.state, item.parent],
-      ...[item.published_at_iso, item.closes_at_iso, item.updated_at_iso],
+      ...[item.published_at_iso, item.closes_at_iso, item.duration, item.updated_at_iso],
     ]);
     assert.deepEqual(facts, [
-      [child, "poll", "current", wrapper, iso(0), iso(60_000), iso(0)],
-      [wrapper, "group", "current", undefined, iso(5_000), iso(10_000_000), iso(5_000)],
+      [child, "poll", "current", wrapper, iso(0), iso(60_000), 60, iso(0)],
+      [wrapper, "group", "current", undefined, iso(5_000), iso(10_000_000), undefined, iso(5_000)],
     ]);
   });
 

@@ -42,6 +42,7 @@ export function feedElement(element: FeedElement): Timeline[number] {
     ...(parent === undefined ? {} : { parent }),
     published_at_iso: isoOf(element.publishedAt),
     closes_at_iso: isoOf(closesAt),
+    duration: numberOf(attributes.duration) || null,
     updated_at_iso: isoOf(element.updatedAt),
     custom_fields: byLocale(publicFields(element)),
     ...contentOf(attributes, element.isAnswered),

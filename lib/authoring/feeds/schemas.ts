@@ -84,6 +84,9 @@ export const HistorySchema = named(
           parent: described(v.exactOptional(v.string()), "Id of the wrapper that shows it"),
           published_at_iso: knownIso("When it was published"),
           closes_at_iso: v.exactOptional(knownIso("When it closes or closed; absent while nothing ends it")),
+          duration: v.exactOptional(
+            count("Seconds for which it is open; absent if only a stop or the end of its event closes it"),
+          ),
           updated_at_iso: knownIso("When it was changed last"),
           custom_fields: described(byLocale, "Fields by locale and key; `all` for every locale"),
           question,

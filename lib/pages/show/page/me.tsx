@@ -189,7 +189,8 @@ function wordsOf({ type, payload }: Transactions[number], titles: ReadonlyMap<st
   const { metricChanges, inventoryChanges } = payload;
   const changes = Object.entries(metricChanges).map(([id, { oldValue, newValue }]) => {
     const change = newValue - oldValue;
-    return `${change > 0 ? "+" : ""}${number(change)} ${titles.get(id) ?? id}`;
+    // Titles are the project's and have one form: beside a number they would need the right one.
+    return `${titles.get(id) ?? id} ${change > 0 ? "+" : ""}${number(change)}`;
   });
   const items = inventoryChanges.received.map(({ itemId }) => titles.get(itemId) ?? itemId);
   return [...changes, ...items].join(", ") || type.replace(/([A-Z])/g, " $1").toLowerCase();

@@ -25,6 +25,11 @@ export function isOpen({ state, correct_option: answer = 0 }: Item): boolean {
   return state === "current" && answer === 0;
 }
 
+/** Returns when an element closes by its own duration; undefined: a stop or the end of the show closes it, which nobody waits for. */
+export function deadlineOf({ closes_at_iso: closes, duration: own }: Item): number | undefined {
+  return closes === undefined || own === undefined ? undefined : Date.parse(closes);
+}
+
 /** The time until a deadline, or that it is over. */
 function Deadline({ show, at }: { readonly show: Show; readonly at: number }) {
   const left = useTimeLeft(show.time, at);
@@ -44,11 +49,11 @@ function Deadline({ show, at }: { readonly show: Show; readonly at: number }) {
 }
 
 export function Head({ show, item }: ItemProps) {
-  const { closes_at_iso: closes } = item;
+  const deadline = deadlineOf(item);
   return (
     <div class="head">
       <Title item={item} />
-      {isOpen(item) && closes !== undefined && <Deadline show={show} at={Date.parse(closes)} />}
+      {isOpen(item) && deadline !== undefined && <Deadline show={show} at={deadline} />}
       {!isOpen(item) && <span class="state">{t("timeUp")}</span>}
     </div>
   );

@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Qr } from "../../shared/page/qr.tsx";
 import { fieldOf, linkOf, Picture, Rich, textOf, titleOf } from "./content.tsx";
 import { choices } from "./elements.tsx";
-import { isOpen, isQuiz } from "./parts.tsx";
+import { deadlineOf, isOpen, isQuiz } from "./parts.tsx";
 import type { Item, Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, number, percent, t } from "./texts.ts";
@@ -17,6 +17,8 @@ const turnMs = 10_000;
 const reloadMs = 30_000;
 const leadersMax = 10;
 const answersMax = 4;
+/** Elements whose newest answer is shown below another element. */
+const otherAsksMax = 2;
 
 interface ScreenProps {
   readonly show: Show;
@@ -41,6 +43,7 @@ export function Screen({ show, isOverlay, counted }: ScreenProps) {
     return (
       <main class="over" key={item.id}>
         <Content show={show} item={item} isOverlay />
+        <OtherAnswers show={show} item={item} />
       </main>
     );
   }
@@ -60,6 +63,7 @@ export function Screen({ show, isOverlay, counted }: ScreenProps) {
       ) : (
         <main key={item.id} data-type={item.content_type}>
           <Content show={show} item={item} isOverlay={false} />
+          <OtherAnswers show={show} item={item} />
         </main>
       )}
       {!isMoved && !isOver && <Join show={show} item={item} counted={counted} />}
@@ -183,11 +187,11 @@ function Title({ item, children }: { readonly item: Item; readonly children?: Co
 
 /** The time that is left for an answer. */
 function Deadline({ show, item }: ItemProps) {
-  const { closes_at_iso: closes } = item;
-  const left = useTimeLeft(show.time, closes === undefined ? 0 : Date.parse(closes));
+  const deadline = deadlineOf(item);
+  const left = useTimeLeft(show.time, deadline ?? 0);
   const text = useComputed(() => (left.value > 0 ? duration(left.value) : t("timeUp")));
   if (!isOpen(item)) return <span class="clock">{t("timeUp")}</span>;
-  return closes === undefined ? null : (
+  return deadline === undefined ? null : (
     <span class="clock" data-short={left.value < 10_000}>
       {text}
     </span>
@@ -302,15 +306,36 @@ function Answers({ item }: { readonly item: Item }) {
   return (
     <>
       <Title item={item} />
-      <ul class="answers">
-        {(item.answers ?? []).slice(0, answersMax).map(({ id, text }) => (
-          <li key={id} dir="auto">
-            {text}
-          </li>
-        ))}
-      </ul>
+      <AnswerList item={item} most={answersMax} />
     </>
   );
+}
+
+function AnswerList({ item, most }: { readonly item: Item; readonly most: number }) {
+  return (
+    <ul class="answers">
+      {(item.answers ?? []).slice(0, most).map(({ id, text }) => (
+        <li key={id} dir="auto">
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What the team has chosen of other elements on air that ask for texts: a newer element does not take it away. */
+function OtherAnswers({ show, item }: ItemProps) {
+  if (show.only !== null) return null;
+  return show.ids.value
+    .flatMap(id => show.items.get(id)?.value ?? [])
+    .filter(({ id, state, answers = [] }) => id !== item.id && state === "current" && answers.length > 0)
+    .slice(-otherAsksMax)
+    .map(ask => (
+      <section key={ask.id} class="other">
+        <h3 dir="auto">{titleOf(ask)}</h3>
+        <AnswerList item={ask} most={1} />
+      </section>
+    ));
 }
 
 function Media({ item }: { readonly item: Item }) {

@@ -1,7 +1,7 @@
 /** The language of the page: its texts, numbers and times. */
 
 import { signal } from "@preact/signals";
-import { texts as english, type Texts } from "./texts_en.ts";
+import { texts as english, type Text, type Texts } from "./texts_en.ts";
 
 /** Texts that load when they are needed. */
 const others: Readonly<Record<string, () => Promise<{ readonly texts: Texts }>>> = {
@@ -15,7 +15,7 @@ const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
 
 /** The language of the content. */
 export const locale = signal("en");
-const current = signal<Texts>(english);
+const current = signal({ texts: english as Texts, language: "en" });
 
 /** Chooses the language that the address names, the browser prefers or the project begins with. */
 export async function chooseLocale(wanted: readonly string[], offered: readonly string[]): Promise<void> {
@@ -26,9 +26,10 @@ export async function chooseLocale(wanted: readonly string[], offered: readonly 
   locale.value = isLocale(chosen) ? chosen : "en";
   document.documentElement.lang = locale.value;
   document.documentElement.dir = rightToLeft.has(baseOf(locale.value)) ? "rtl" : "ltr";
-  const load = others[baseOf(locale.value)];
+  const language = baseOf(locale.value);
   // A lost file leaves English, which is better than no page.
-  current.value = (await load?.().catch(() => undefined))?.texts ?? english;
+  const found = await others[language]?.().catch(() => undefined);
+  current.value = found === undefined ? { texts: english, language: "en" } : { texts: found.texts, language };
 }
 
 function isLocale(name: string): boolean {
@@ -39,12 +40,22 @@ function isLocale(name: string): boolean {
   }
 }
 
+type Values = Readonly<Record<string, string | number>>;
+
 /** Returns a text with its values. */
-export function t(key: keyof Texts, values: Readonly<Record<string, string | number>> = {}): string {
-  return current.value[key].replace(/\{(\w+)\}/g, (_, name: string) => {
+export function t(key: keyof Texts, values: Values = {}): string {
+  const { texts, language } = current.value;
+  return formOf(texts[key], language, values).replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name] ?? "";
     return typeof value === "number" ? number(value) : value;
   });
+}
+
+/** Returns the form of a text for the number that it counts. */
+export function formOf(text: Text, language: string, { count = 0 }: Values): string {
+  return typeof text === "string"
+    ? text
+    : (text[new Intl.PluralRules(language).select(Number(count))] ?? text.other);
 }
 
 export function number(value: number): string {

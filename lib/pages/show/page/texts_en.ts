@@ -21,8 +21,8 @@ export const texts = {
   vote: "Vote",
   choose: "Choose up to {count}",
   chooseBetween: "Choose {least} to {count}",
-  worth: "Worth {count} points",
-  won: "+{count} points",
+  worth: { one: "Worth {count} point", other: "Worth {count} points" },
+  won: { one: "+{count} point", other: "+{count} points" },
   answerIs: "{title}: the right answer is {answer}",
   sending: "Sending",
   counted: "Counted",
@@ -130,4 +130,9 @@ export const texts = {
   qrCode: "QR code of {address}",
 } as const;
 
-export type Texts = Readonly<Record<keyof typeof texts, string>>;
+/** A text, or its forms by the category of the number that it counts. */
+export type Text =
+  | string
+  | ({ readonly other: string } & { readonly [K in Intl.LDMLPluralRule]?: string });
+
+export type Texts = Readonly<Record<keyof typeof texts, Text>>;

@@ -73,6 +73,8 @@ function When({ desk, item }: ItemProps) {
   const others = useComputed(() => rundown.colleagues.value.filter(({ cued }) => cued === item.id));
   const text = useComputed(() => {
     if (zone === "air") {
+      // Nobody can vote any more, whatever time is left.
+      if (attributes.answer_revealed_at_iso != null) return "answer revealed";
       const closesAt = closingOf(item);
       const now = rundown.now.value;
       const since = clockText(now - Number(attributes.published_at ?? now));
