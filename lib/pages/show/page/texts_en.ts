@@ -131,8 +131,6 @@ export const texts = {
 } as const;
 
 /** A text, or its forms by the category of the number that it counts. */
-export type Text =
-  | string
-  | ({ readonly other: string } & { readonly [K in Intl.LDMLPluralRule]?: string });
+export type Text = string | ({ readonly other: string } & { readonly [K in Intl.LDMLPluralRule]?: string });
 
 export type Texts = Readonly<Record<keyof typeof texts, Text>>;
