@@ -10,6 +10,7 @@ import { feedRoutes } from "../authoring/feeds/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { audienceGuards } from "../fans/audience/http/guards.ts";
 import { audienceRoutes } from "../fans/audience/http/routes.ts";
+import { readDisplayName } from "../fans/audience/profile/record.ts";
 import { requireUnarchived } from "../fans/directory/directory.ts";
 import type { Directory } from "../fans/directory/mod.ts";
 import { downloadRoutes } from "../fans/exports/http/download_routes.ts";
@@ -141,7 +142,11 @@ function leaderboardContext(services: Services, guards: BackEndGuards): Leaderbo
     retention: leaderboards,
     live: leaderboards.live,
     hiddenUsers: createHiddenUsers({ store, clock }),
-    publicProfiles: createPublicProfiles({ store, clock }),
+    publicProfiles: createPublicProfiles({
+      store,
+      clock,
+      displayNameOf: (organisationId, userId) => readDisplayName(store, { organisationId, userId }),
+    }),
     keyHolder: apiKeyGuard({ apiKeys }),
     ...userGuards(guards),
   };
@@ -170,8 +175,12 @@ function loyaltyArea(services: Services, spaces: SpaceGuardOptions, guards: Back
 }
 
 function audienceArea(services: Services, spaces: SpaceGuardOptions, backEnds: BackEndGuards): Area {
-  const { exports, quotas } = services;
-  const guards = audienceGuards({ ...spaces, spaceKey: permission => backEnds.spaceKey(permission) });
+  const { exports, ownAccounts, quotas } = services;
+  const guards = audienceGuards({
+    ...spaces,
+    ownAccounts,
+    spaceKey: permission => backEnds.spaceKey(permission),
+  });
   const routes = audienceRoutes({ ...services, guards, users: services.userDirectory.finder });
   const exporting = exportRoutes({
     exports,

@@ -133,7 +133,15 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
-  const found = userDirectory({ ...shared, loyalty, users });
+  const found = userDirectory({
+    ...shared,
+    loyalty,
+    users,
+    accountIssuerOf: async spaceId => {
+      const space = await directory.space(spaceId);
+      return space === null ? undefined : await identity.ownAccounts.issuerOfSpace(space);
+    },
+  });
   return {
     ...identity,
     store,

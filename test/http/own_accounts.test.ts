@@ -2,13 +2,15 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
+import { createMemoryQueue } from "../../adapters/memory/mod.ts";
 import { type Permission, permissions } from "../../lib/auth/api_keys/record.ts";
 import { accountUserId } from "../../lib/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { until } from "../support/until.ts";
 import { assertProblem } from "./_problem.ts";
-import { backEnd } from "./audience/_back_end.ts";
+import { backEnd, pointsOf } from "./audience/_back_end.ts";
 
 interface Entry {
   readonly score: number;
@@ -31,7 +33,10 @@ describeOnStores("the team's own accounts", open => {
     assert.ok(project);
     const identity = { ...(project.settings?.identity as object), accountIssuer: issuer };
     const projects = [{ ...project, settings: { ...project.settings, identity } }, ...others];
-    world = await openPlatform(open, { seed: { ...seed, projects } });
+    world = await openPlatform(open, {
+      seed: { ...seed, projects },
+      queue: createMemoryQueue({ clock: Date.now }),
+    });
   });
   afterEach(() => world.dispose());
 
@@ -170,5 +175,99 @@ describeOnStores("the team's own accounts", open => {
     assert.equal((await minted({ externalId: "alice" })).userId, alice.userId);
     const other = await signIn({ iss: "https://elsewhere.example" });
     assertProblem(other, 401, "invalid_token");
+  });
+
+  it("may be named by back ends before they sign in, and then have their points, places and name", async () => {
+    const api = await backEnd(world, permissions);
+    const base = "/v1/api/audience/internal";
+    const userId = accountUserId(issuer, sub);
+    const action = { action: "prediction", data: { outcome: "exact" }, projectId: ids.project };
+    const reports = [
+      await api(`${base}/actions`, { body: { externalId: sub, ...action } }),
+      await api(`${base}/actions/bulk`, { body: { actions: [{ externalId: sub, ...action }] } }),
+      await api("/api/audience/actions", { body: [{ external_id: sub, data: action }] }),
+    ];
+    assert.deepEqual(
+      reports.map(({ status }) => status),
+      [202, 202, 202],
+      reports[2]?.text,
+    );
+    const reward = { type: "metric", currency: "points", amount: 5 };
+    const given = await api(`${base}/rewards/bulk`, { body: { rewards: [{ externalId: sub, ...reward }] } });
+    assert.equal(given.status, 200, given.text);
+    const updates = [{ externalId: sub, displayName: "Geoff" }];
+    assert.equal((await api(`${base}/profiles/update-batch`, { body: { updates } })).status, 200);
+    const put = await api("/api/audience/profile", {
+      method: "PUT",
+      body: { external_id: sub, data: { preferences: { hat: "trick" } } },
+    });
+    assert.equal(put.status, 200, put.text);
+    const row = `externalId,customFields.goals\n${sub},3\n`;
+    const imported = await api(`${base}/users/import`, {
+      body: row,
+      headers: { "content-type": "text/csv" },
+    });
+    assert.equal(JSON.parse(imported.text.split("\n")[0] ?? "").status, "changed", imported.text);
+    const worker = world.platform.startActionWorker();
+    await until("the actions are applied", async () => (await pointsOf(world, userId)) === 24);
+    await worker.stop();
+    await world.platform.idle();
+
+    const profiles = [
+      (await api(`${base}/profiles?external_ids=${sub},fan-1967`)).json.users[0].data,
+      (await api(`/api/audience/profile?external_id=${sub}`)).json.data,
+    ];
+    for (const profile of profiles) {
+      const { userId: id, displayName, preferences, customFields, loyalty } = profile;
+      assert.deepEqual(
+        { id, displayName, preferences, goals: customFields.goals, points: loyalty.metrics.points },
+        { id: userId, displayName: "Geoff", preferences: { hat: "trick" }, goals: 3, points: 24 },
+      );
+    }
+    const search = { filter: { externalId: sub }, fields: ["userId"] };
+    const found = await api(`${base}/users/search`, { body: search });
+    assert.deepEqual(found.json.data, [{ userId }], found.text);
+    const token = (await signIn()).json.data.accessToken;
+    assert.equal((await world.call("/api/loyalty/profile", { token })).json.data.metrics.points, 24);
+    const board = await world.call(`/projects/${ids.project}/leaderboards/overall`);
+    assert.deepEqual(
+      board.json.data.map(({ publicProfile, score }: Entry) => [publicProfile.username, score]),
+      [["Geoff", 24]],
+    );
+  });
+
+  it("are refused by name where the name is none, or there are two", async () => {
+    const api = await backEnd(world, permissions);
+    const rival = await backEnd(world, permissions, ids.otherOrganisation);
+    const path = "/v1/api/audience/internal/profiles";
+    const update = { displayName: "Nobody" };
+    for (const [body, pointer] of [
+      [[{ externalId: sub, userId: "u", ...update }], "/0/externalId"],
+      [[{ external_id: sub, user_id: "u", data: update }], "/0/external_id"],
+      [[{ externalId: "x".repeat(256), ...update }], "/0/externalId"],
+      [[{ externalId: null, ...update }], "/0/externalId"],
+      [[{ externalId: 7, ...update }], "/0/externalId"],
+    ] as const) {
+      const answer = await api(`${path}/update-batch`, { body });
+      assertProblem(answer, 400, "validation_failed");
+      assert.equal(answer.json.errors[0].pointer, pointer);
+    }
+    const foreign = await rival(`${path}/update-batch`, { body: [{ externalId: sub, ...update }] });
+    assertProblem(foreign, 400, "validation_failed");
+    for (const query of [
+      "external_ids=",
+      "external_id=",
+      `external_id=${sub}&user_id=u`,
+      "external_id=%C3%AB",
+    ]) {
+      assertProblem(await api(`${path}?${query}`), 400, "validation_failed");
+    }
+    const { token } = await minted({ externalId: "bob" });
+    const own = await world.call(`/api/audience/profile?external_id=${sub}`, { token, headers: named });
+    assertProblem(own, 400, "validation_failed");
+    assert.equal(
+      (await api(`${path}?user_ids=${accountUserId(issuer, sub)}`)).json.users[0].error.code,
+      "not_found",
+    );
   });
 });

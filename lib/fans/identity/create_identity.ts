@@ -123,7 +123,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     records: new SessionRecords(secret, users),
     clientTokens: new ClientTokens({ store, tokens, clock, random, issuer }),
     tokens,
-    ownAccounts: new OwnAccounts(options.accountIssuer),
+    ownAccounts: new OwnAccounts(directory, options.accountIssuer),
     issuers,
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,

@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { isUuid, uuidOfName } from "../../auth/crypto/mod.ts";
 import { invalidField } from "../../base/errors/mod.ts";
-import type { Project } from "../directory/mod.ts";
+import type { Directory, Project, Space } from "../directory/mod.ts";
 import type { Origin } from "./lookup_keys.ts";
 import { identitySetting } from "./settings.ts";
 
@@ -51,17 +51,38 @@ export function isSameAccount(stored: Origin | undefined, { issuer, subject }: O
   );
 }
 
+/** Returns why an external id names no user, or null. */
+export function accountFault(issuer: string | undefined, externalId: unknown): string | null {
+  if (typeof externalId !== "string" || !accountIdShape.test(externalId)) return accountIdExpectation;
+  return issuer === undefined ? "Expected the id of a user, as the project names no accountIssuer" : null;
+}
+
 export class OwnAccounts {
+  readonly #directory: Pick<Directory, "project">;
   readonly #issuer: string | undefined;
 
   /** `issuer` is that of projects that name none. */
-  constructor(issuer: string | undefined) {
+  constructor(directory: Pick<Directory, "project">, issuer: string | undefined) {
+    this.#directory = directory;
     this.#issuer = issuer;
   }
 
   /** Returns the issuer of a project's own accounts. */
   issuerOf(project: Project): string | undefined {
     return identitySetting(project, "accountIssuer") ?? this.#issuer;
+  }
+
+  /** Returns the issuer of accounts in requests about a space: that of its default project. Undefined if a setting is invalid too. */
+  async issuerOfSpace(space: Space): Promise<string | undefined> {
+    const projectId = space.settings.defaultProjectId;
+    const project =
+      typeof projectId === "string" ? await this.#directory.project(projectId.toLowerCase()) : null;
+    if (project?.spaceId !== space.id) return this.#issuer;
+    try {
+      return this.issuerOf(project);
+    } catch {
+      return undefined;
+    }
   }
 
   /** @throws {AppError} `validation_failed` at the pointer: the project names no issuer. */

@@ -19,6 +19,7 @@ import {
   tenantPartition,
 } from "../../storage/mod.ts";
 import { tenantPartitions } from "../../storage/names.ts";
+import type { Project } from "../directory/mod.ts";
 import type { PublicProfiles } from "../leaderboards/mod.ts";
 import {
   type ClaimedKey,
@@ -382,26 +383,39 @@ interface KnownProfile {
   readonly until: number;
 }
 
+type ProjectKey = Pick<Project, "id" | "organisationId">;
+
+interface PublicProfilesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Reads the display name of a user's profile, which goes before the registered name. */
+  readonly displayNameOf: (organisationId: string, userId: string) => Promise<string | null>;
+}
+
 /** Creates the look-up of the public profiles of users. A cached profile is the same object. */
-export function createPublicProfiles({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+export function createPublicProfiles({ store, clock, displayNameOf }: PublicProfilesOptions) {
   const projects = new Cache<Cache<KnownProfile>>({ entriesMax: projectsMax });
 
-  async function load(projectId: string, userIds: readonly string[]): Promise<readonly KnownProfile[]> {
+  async function load(
+    { id: projectId, organisationId }: ProjectKey,
+    userIds: readonly string[],
+  ): Promise<readonly KnownProfile[]> {
     const known = projects.get(projectId) ?? new Cache<KnownProfile>({ entriesMax: profilesMax });
     projects.set(projectId, known);
     const until = clock() + maxAgeMs;
-    const stored = await Promise.all(
-      userIds.map(userId => store.read(userPartition(projectId, userId), readName)),
-    );
+    const [stored, shown] = await Promise.all([
+      Promise.all(userIds.map(userId => store.read(userPartition(projectId, userId), readName))),
+      Promise.all(userIds.map(userId => displayNameOf(organisationId, userId))),
+    ]);
     return stored.map(([name], index) => {
-      const loaded = { profile: { username: name?.value ?? "" }, until };
+      const loaded = { profile: { username: shown[index] ?? name?.value ?? "" }, until };
       known.set(userIds[index] ?? "", loaded);
       return loaded;
     });
   }
 
-  return (projectId: string, userIds: readonly string[]): PublicProfiles | Promise<PublicProfiles> => {
-    const known = projects.get(projectId);
+  return (project: ProjectKey, userIds: readonly string[]): PublicProfiles | Promise<PublicProfiles> => {
+    const known = projects.get(project.id);
     const now = clock();
     const found = userIds.map(userId => {
       const entry = known?.get(userId);
@@ -409,7 +423,7 @@ export function createPublicProfiles({ store, clock }: { readonly store: Store; 
     });
     if (!found.includes(undefined)) return joinProfiles(found as KnownProfile[]);
     const missing = userIds.filter((_, index) => found[index] === undefined);
-    return load(projectId, missing).then(loaded => {
+    return load(project, missing).then(loaded => {
       let next = 0;
       return joinProfiles(found.flatMap(entry => entry ?? loaded[next++] ?? []));
     });

@@ -25,6 +25,7 @@ import {
   readOptionalId,
   readUserId,
   refuseUnknownMembers,
+  withUserId,
 } from "../batch/items.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 
@@ -52,6 +53,8 @@ interface ActionCheck {
    * days and evade limits.
    */
   readonly userId: string | null;
+  /** The issuer of accounts that external ids name. @default external ids are refused */
+  readonly accountIssuer?: string | undefined;
   /** Receives the projects that the actions name, which the caller checks afterwards. */
   readonly projects: NamedProjects;
 }
@@ -69,7 +72,9 @@ export function countActions(body: unknown): number {
  */
 export function checkActions(body: unknown, check: ActionCheck): readonly ReportedAction[] {
   const errors = new BodyErrors();
-  const actions = readBulkItems(body, "actions", errors).map(item => checkItem(item, check, errors));
+  const actions = readBulkItems(body, "actions", errors, check.accountIssuer).map(item =>
+    checkItem(item, check, errors),
+  );
   errors.throwIfAny();
   return actions;
 }
@@ -83,7 +88,7 @@ export function checkAction(body: unknown, check: ActionCheck): ReportedAction {
   const errors = new BodyErrors();
   if (!isJsonObject(body)) errors.add("Expected an object");
   errors.throwIfAny();
-  const item = body as BulkItem["item"];
+  const item = withUserId(body as BulkItem["item"], [], check.accountIssuer, errors);
   const placed = { item, path: [], content: item, contentPath: [], userKey: "userId" } as const;
   const action = checkItem(placed, check, errors);
   errors.throwIfAny();

@@ -116,6 +116,8 @@ interface RewardCheck {
   readonly config: CompiledConfig;
   /** Unix ms. */
   readonly now: number;
+  /** The issuer of accounts that external ids name. @default external ids are refused */
+  readonly accountIssuer?: string | undefined;
   /** Receives the projects that the rewards name, which the caller checks afterwards. */
   readonly projects: NamedProjects;
 }
@@ -125,23 +127,28 @@ interface RewardCheck {
  *
  * @throws {AppError} `validation_failed` with every error, among them rewards that the space does not have.
  */
-export function checkRewards(body: unknown, { config, now, projects }: RewardCheck): readonly RewardOrder[] {
+export function checkRewards(
+  body: unknown,
+  { config, now, projects, accountIssuer }: RewardCheck,
+): readonly RewardOrder[] {
   const errors = new BodyErrors();
-  const orders = readBulkItems(body, "rewards", errors).flatMap((item): readonly RewardOrder[] => {
-    const { content, contentPath } = item;
-    const userId = readUserId(item, errors);
-    const members = membersByType.get(content.type);
-    if (members !== undefined) refuseUnknownMembers(item, members, errors);
-    checkConfigured(item, config, now, errors);
-    const parsed = v.safeParse(BulkRewardSchema, content);
-    for (const issue of parsed.issues ?? []) {
-      const path = (issue.path ?? []).map(({ key }) => String(key));
-      errors.add(issueDetail(issue), ...contentPath, ...path);
-    }
-    const projectId = projects.read(item);
-    if (!parsed.success) return [];
-    return [{ userId, rewardId: parsed.output.rewardId ?? null, projectId, input: parsed.output }];
-  });
+  const orders = readBulkItems(body, "rewards", errors, accountIssuer).flatMap(
+    (item): readonly RewardOrder[] => {
+      const { content, contentPath } = item;
+      const userId = readUserId(item, errors);
+      const members = membersByType.get(content.type);
+      if (members !== undefined) refuseUnknownMembers(item, members, errors);
+      checkConfigured(item, config, now, errors);
+      const parsed = v.safeParse(BulkRewardSchema, content);
+      for (const issue of parsed.issues ?? []) {
+        const path = (issue.path ?? []).map(({ key }) => String(key));
+        errors.add(issueDetail(issue), ...contentPath, ...path);
+      }
+      const projectId = projects.read(item);
+      if (!parsed.success) return [];
+      return [{ userId, rewardId: parsed.output.rewardId ?? null, projectId, input: parsed.output }];
+    },
+  );
   errors.throwIfAny();
   return orders;
 }

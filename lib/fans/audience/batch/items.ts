@@ -12,6 +12,7 @@ import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod
 import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 import { requireUnarchived } from "../../directory/directory.ts";
 import type { Directory, Space } from "../../directory/mod.ts";
+import { accountFault, accountUserId } from "../../identity/own_accounts.ts";
 
 /** Most items of a bulk request. */
 const bulkItemsMax = 1_000;
@@ -26,6 +27,10 @@ type Path = readonly (string | number)[];
 
 export class BodyErrors {
   readonly #fields: FieldError[] = [];
+
+  get fields(): readonly FieldError[] {
+    return this.#fields;
+  }
 
   add(detail: string, ...path: Path): void {
     if (this.#fields.length < bulkErrorsMax) this.#fields.push({ pointer: jsonPointer(...path), detail });
@@ -65,9 +70,14 @@ export interface BulkItem {
  *
  * @throws {AppError} `validation_failed` if there is no list of 1 to 1,000 items.
  */
-export function readBulkItems(body: unknown, name: string, errors: BodyErrors): readonly BulkItem[] {
+export function readBulkItems(
+  body: unknown,
+  name: string,
+  errors: BodyErrors,
+  accountIssuer: string | undefined,
+): readonly BulkItem[] {
   if (isJsonObject(body) && !Object.hasOwn(body, name)) {
-    const one = bulkItem(body, [], errors);
+    const one = bulkItem(withUserId(body, [], accountIssuer, errors), [], errors);
     return one === null ? [] : [one];
   }
   const list = isJsonObject(body) ? body[name] : body;
@@ -82,11 +92,37 @@ export function readBulkItems(body: unknown, name: string, errors: BodyErrors): 
   const items: BulkItem[] = [];
   for (const [index, item] of (list as readonly unknown[]).entries()) {
     const path = [...base, index];
-    const read = isJsonObject(item) ? bulkItem(item, path, errors) : null;
+    const read = isJsonObject(item)
+      ? bulkItem(withUserId(item, path, accountIssuer, errors), path, errors)
+      : null;
     if (read !== null) items.push(read);
     if (!isJsonObject(item)) errors.add("Expected an object", ...path);
   }
   return items;
+}
+
+/** Puts the user's id in place of the external id of an item. */
+export function withUserId(
+  item: JsonObject,
+  path: Path,
+  accountIssuer: string | undefined,
+  errors: BodyErrors,
+): JsonObject {
+  if (item.externalId === undefined && item.external_id === undefined) return item;
+  const [name, userKey] =
+    item.external_id === undefined
+      ? (["externalId", "userId"] as const)
+      : (["external_id", "user_id"] as const);
+  const { [name]: externalId, ...others } = item;
+  const isNamedTwice = item.userId !== undefined || item.user_id !== undefined;
+  const fault = isNamedTwice
+    ? `Expected either ${userKey} or ${name}`
+    : accountFault(accountIssuer, externalId);
+  if (fault !== null) errors.add(fault, ...path, name);
+  return {
+    ...others,
+    [userKey]: fault === null ? accountUserId(accountIssuer ?? "", String(externalId)) : "-",
+  };
 }
 
 /** The members of an item of the batch convention. */

@@ -163,11 +163,11 @@ function batchRoute({ guards, batches }: AudienceContext) {
 
 async function queueOne(
   { clock, random, intake, directory }: AudienceContext,
-  { space }: BackEnd,
+  { space, accountIssuer }: BackEnd,
   body: unknown,
 ): Promise<JsonReply<202, v.InferOutput<typeof QueuedSchema>>> {
   const projects = new NamedProjects();
-  const reported = checkAction(body, { now: clock(), userId: null, projects });
+  const reported = checkAction(body, { now: clock(), userId: null, projects, accountIssuer });
   await projects.check(directory, space);
   const eventId = `evt_${uuid(random)}`;
   const actionId = reported.actionId ?? eventId;
@@ -182,12 +182,12 @@ type BulkReply<S extends number> = JsonReply<S, { readonly message: string; read
 
 async function queueMany(
   context: AudienceContext,
-  { space }: BackEnd,
+  { space, accountIssuer }: BackEnd,
   body: unknown,
 ): Promise<BulkReply<202>> {
   const { clock, random, intake, batches, directory, logger } = context;
   const projects = new NamedProjects();
-  const reported = checkActions(body, { now: clock(), userId: null, projects });
+  const reported = checkActions(body, { now: clock(), userId: null, projects, accountIssuer });
   await projects.check(directory, space);
   const { batchId, actions, results } = identify(random, space, reported);
   // A batch that could not be stored is accepted all the same: only its state cannot be read later.

@@ -9,6 +9,7 @@ import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import { type JsonText, type JsonTextReply, jsonText } from "../../../http/mod.ts";
 import { isUserId, userIdCharactersMax, userIdExpectation } from "../../../http/requests/validate.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
+import { accountFault, accountUserId } from "../../identity/own_accounts.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
@@ -23,6 +24,17 @@ export const usersQuery = {
   user_id: v.exactOptional(
     v.pipe(v.string(), v.description("Id of one user; users who call may omit their own")),
   ),
+  external_ids: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.description(
+        `Ids of the accounts of up to ${batchUsersMax} users, separated by commas, in place of user_ids`,
+      ),
+    ),
+  ),
+  external_id: v.exactOptional(
+    v.pipe(v.string(), v.description("Id of the account of one user, in place of user_id")),
+  ),
 };
 
 type BatchUsers =
@@ -34,14 +46,35 @@ type BatchUsers =
     }
   | { readonly kind: "many"; readonly users: readonly SpaceUser[] };
 
+type UsersQuery = { readonly [N in keyof typeof usersQuery]?: string };
+
+/** Splits a list; repeated ids count once. */
+function distinctIds(pointer: string, list: string): readonly string[] {
+  const ids = [...new Set(list.split(",").map(id => id.trim()))];
+  if (ids.length > batchUsersMax) throw invalidUsers(pointer, `Expected at most ${batchUsersMax} users`);
+  return ids;
+}
+
+function accountUsers(
+  caller: AudienceUser | BackEnd,
+  pointer: string,
+  externalIds: readonly string[],
+): readonly string[] {
+  const issuer = caller.kind === "backEnd" ? caller.accountIssuer : undefined;
+  return externalIds.map(externalId => {
+    const fault = accountFault(issuer, externalId);
+    if (fault !== null) throw invalidUsers(pointer, fault);
+    return accountUserId(issuer ?? "", externalId);
+  });
+}
+
 /**
  * Parses a list of user ids; repeated ones count once.
  *
  * @throws {AppError} `validation_failed` for an empty list, too many users or an invalid id.
  */
 export function parseUserIds(list: string): readonly string[] {
-  const ids = [...new Set(list.split(",").map(id => id.trim()))];
-  if (ids.length > batchUsersMax) throw invalidUsers("user_ids", `Expected at most ${batchUsersMax} users`);
+  const ids = distinctIds("user_ids", list);
   if (ids.every(isUserId)) return ids;
   throw invalidUsers(
     "user_ids",
@@ -59,12 +92,17 @@ export function userOfSpace({ space }: BackEnd, userId: string): SpaceUser {
  *
  * @throws {AppError} `validation_failed` if no user is named, `forbidden` if a user names another.
  */
-export function batchUsersOf(
-  caller: AudienceUser | BackEnd,
-  { user_ids: several, user_id: one }: { readonly user_ids?: string; readonly user_id?: string },
-): BatchUsers {
-  if (several !== undefined && one !== undefined) {
-    throw invalidUsers("user_id", "Expected either user_ids or user_id");
+export function batchUsersOf(caller: AudienceUser | BackEnd, query: UsersQuery): BatchUsers {
+  const names = Object.keys(usersQuery).filter(name => query[name as keyof UsersQuery] !== undefined);
+  if (names.length > 1) throw invalidUsers(names[0] ?? "", `Expected one of ${names.join(" and ")}`);
+  const { user_ids: several, user_id: one, external_ids: accounts, external_id: account } = query;
+  if (account !== undefined) {
+    const [userId = ""] = accountUsers(caller, "external_id", [account]);
+    return { kind: "one", user: userFor(caller, userId), isOwn: false };
+  }
+  if (accounts !== undefined) {
+    const userIds = accountUsers(caller, "external_ids", distinctIds("external_ids", accounts));
+    return { kind: "many", users: userIds.map(userId => userFor(caller, userId)) };
   }
   if (several !== undefined) {
     return { kind: "many", users: parseUserIds(several).map(userId => userFor(caller, userId)) };

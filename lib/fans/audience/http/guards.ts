@@ -12,6 +12,7 @@ import { hasAccessToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Guard, GuardParameter } from "../../../http/mod.ts";
 import type { Space } from "../../directory/mod.ts";
+import type { OwnAccounts } from "../../identity/own_accounts.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import { type SpaceGuardOptions, type SpaceKey, spaceGuard, type UserScope } from "../../space_tokens/mod.ts";
 
@@ -31,6 +32,8 @@ export interface BackEnd {
   readonly space: Space;
   /** The API key of the request, or of the service token; an admin's name where a person calls. */
   readonly keyId: string;
+  /** The issuer of the accounts that external ids name. */
+  readonly accountIssuer: string | undefined;
 }
 
 /** Creates the guards of routes. */
@@ -44,6 +47,7 @@ export interface AudienceGuards {
 }
 
 type AudienceGuardOptions = SpaceGuardOptions & {
+  readonly ownAccounts: Pick<OwnAccounts, "issuerOfSpace">;
   /** Demands an API key with the permission, or an admin of the organisation. */
   readonly spaceKey: (permission: Permission) => Guard<SpaceKey, "space_id">;
 };
@@ -56,6 +60,7 @@ const forUsers = { ...common, errors: [...common.errors, "session_revoked", "for
 
 /** Creates the guards of the audience API. */
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
+  const { ownAccounts } = options;
   const bearer = spaceGuard(options);
   function keyGuard(permission: Permission): Guard<BackEnd, "space_id"> {
     const key = options.spaceKey(permission);
@@ -66,7 +71,7 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
       async authenticate(input): Promise<BackEnd> {
         const { organisationId, space, keyId } = await key.authenticate(input);
         requireOrganisation(input.request, organisationId);
-        return { kind: "backEnd", space, keyId };
+        return { kind: "backEnd", space, keyId, accountIssuer: await ownAccounts.issuerOfSpace(space) };
       },
     };
   }
@@ -81,7 +86,8 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
         if (caller.kind === "service") {
           if (permission === undefined) throw new AppError("forbidden", "Only users may call this");
           requireScope(caller.permissions, permission);
-          return { kind: "backEnd", space, keyId: caller.keyId };
+          const accountIssuer = await ownAccounts.issuerOfSpace(space);
+          return { kind: "backEnd", space, keyId: caller.keyId, accountIssuer };
         }
         requireScope(caller.scope ?? [], scope);
         const { organisationId, spaceId, userId, projectId } = caller;

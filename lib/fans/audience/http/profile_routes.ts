@@ -10,19 +10,11 @@ import { AppError, invalidField, jsonPointer } from "../../../base/errors/mod.ts
 import { empty, envelope, type JsonTextReply, named, route } from "../../../http/mod.ts";
 import { isNotModified, preconditionCharsMax } from "../../../http/replies/byte_reply.ts";
 import { fieldErrorsMax, isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
-import { isJsonObject, type JsonObject } from "../batch/items.ts";
+import { BodyErrors, isJsonObject, type JsonObject, withUserId } from "../batch/items.ts";
 import { type CustomFields, CustomValueSchema, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
 import { applyUpdates, checkUpdate, checkUpdates, onceOf, type UpdateRules } from "../profile/updates.ts";
-import {
-  batchUsersOf,
-  parseUserIds,
-  replyPerUser,
-  unknownUser,
-  userFor,
-  userOfSpace,
-  usersQuery,
-} from "./batch_users.ts";
+import { batchUsersOf, replyPerUser, unknownUser, userFor, userOfSpace, usersQuery } from "./batch_users.ts";
 import type { AudienceContext } from "./context.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 import { ProfileReplySchema, ProfileSchema, profileJson, profileReply, profileTag } from "./profile_reply.ts";
@@ -155,13 +147,11 @@ function backEndRoutes(context: AudienceContext) {
       summary: "Get the profiles of up to 100 users",
       description: "In the order of the request, with an error for each unknown user.",
       auth: guards.privateAudience("users:read"),
-      query: v.object({
-        user_ids: v.pipe(v.string(), v.description("Ids of up to 100 users, separated by commas")),
-      }),
+      query: v.object(usersQuery),
       responses: { 200: { description: "A profile or an error for each user", schema: UsersReplySchema } },
       handle: ({ principal, query }) => {
-        const users = parseUserIds(query.user_ids).map(userId => userOfSpace(principal, userId));
-        return replyProfiles(context, users);
+        const selected = batchUsersOf(principal, query);
+        return replyProfiles(context, selected.kind === "many" ? selected.users : [selected.user]);
       },
     }),
     route({
@@ -259,7 +249,10 @@ async function putOne(
 ): Promise<JsonTextReply<200, v.InferOutput<typeof ProfileReplySchema>>> {
   const { caller, body, rules } = put;
   const message = "Cannot serve the request as it is not valid";
-  const { user_id: given, data, ...more } = isJsonObject(body) ? body : {};
+  const errors = new BodyErrors();
+  const item = isJsonObject(body) ? withUserId(body, [], rules.accountIssuer, errors) : {};
+  errors.throwIfAny();
+  const { user_id: given, data, ...more } = item;
   const userId = given === undefined && caller.kind === "user" ? caller.user.userId : given;
   if (!isUserId(userId)) throw invalidField(message, "/user_id", userIdExpectation);
   const [unknown] = Object.keys(more);
@@ -289,7 +282,8 @@ export async function updateRules(
   const { space } = caller;
   const fields = await customFields(directory, space.organisationId);
   if (caller.kind === "user") return { fields, metrics: null };
-  return { fields, metrics: (await loyalty.config(space.id)).metrics };
+  const { metrics } = await loyalty.config(space.id);
+  return { fields, metrics, accountIssuer: caller.accountIssuer };
 }
 
 /** @throws {AppError} `validation_failed` with up to 20 errors. */

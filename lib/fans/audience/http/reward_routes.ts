@@ -77,13 +77,13 @@ export function rewardRoutes(context: AudienceContext) {
 
 async function grant(
   context: AudienceContext,
-  { space }: BackEnd,
+  { space, accountIssuer }: BackEnd,
   body: unknown,
 ): Promise<JsonReply<200, { readonly message: string; readonly data: BulkResult }>> {
   const { loyalty, random, clock, directory } = context;
   const config = await loyalty.config(space.id);
   const projects = new NamedProjects();
-  const orders = checkRewards(body, { config, now: clock(), projects });
+  const orders = checkRewards(body, { config, now: clock(), projects, accountIssuer });
   await projects.check(directory, space);
   const requestId = uuid(random);
   const results = await grantRewards(context, space, requestId, orders);

@@ -10,6 +10,7 @@ import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { type Immutable, named } from "../../../http/mod.ts";
 import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
+import { BodyErrors, withUserId } from "../batch/items.ts";
 import {
   applyPerUser,
   type ItemError,
@@ -251,7 +252,14 @@ function rowResult(
 function checkRow(read: FileRow, find: FindColumn, rules: UpdateRules): CheckedRow {
   const { row } = read;
   if (read.values === null) return { row, update: null, failed: failedRow(row, { detail: read.fault }) };
-  const { userId, content, errors } = updateOf(read.values, find);
+  const { accountIssuer } = rules;
+  const faults = new BodyErrors();
+  const { externalId, userId: given, ...values } = read.values;
+  const named = given == null ? { externalId } : { userId: given, externalId };
+  const { userId } = externalId == null ? { userId: given } : withUserId(named, [], accountIssuer, faults);
+  const [fault] = faults.fields;
+  if (fault !== undefined) return { row, update: null, failed: failedRow(row, fault) };
+  const { content, errors } = updateOf(values, find);
   if (!isUserId(userId)) {
     const error = { pointer: "/userId", detail: userIdExpectation };
     return { row, update: null, failed: failedRow(row, error) };

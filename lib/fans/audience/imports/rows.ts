@@ -25,6 +25,8 @@ type ReadRow =
   | { readonly values: JsonObject; readonly fault: null }
   | { readonly values: null; readonly fault: string };
 
+type HeaderColumn = Pick<Column, "name" | "kind">;
+
 /** Columns that an import writes; all others of an export follow from something else. */
 const writtenRoots: ReadonlySet<string> = new Set(["displayName", "preferences", "customFields", "metrics"]);
 
@@ -37,7 +39,7 @@ export async function* readRows(
   body: ReadableStreamDefaultReader<Uint8Array>,
   { format, find }: { readonly format: ImportFormat; readonly find: FindColumn },
 ): AsyncGenerator<FileRow, void> {
-  let header: readonly Column[] | null = null;
+  let header: readonly HeaderColumn[] | null = null;
   let row = 0;
   for await (const record of recordsOf(body, format)) {
     const characters = record.length;
@@ -93,22 +95,25 @@ function unreadable(reason: string): AppError {
   return new AppError("bad_json", `Cannot read the file: ${reason}`);
 }
 
-function readHeader(cells: readonly Cell[] | null, find: FindColumn): readonly Column[] {
+function readHeader(cells: readonly Cell[] | null, find: FindColumn): readonly HeaderColumn[] {
   if (cells === null) throw unreadable("its header is no row of CSV");
   const names = cells.map(({ text }) => text);
-  const columns = names.map(find);
+  const columns = names.map(name => (name === "externalId" ? externalIdColumn : find(name)));
   const fields = names.flatMap((name, index): FieldError[] => {
     const pointer = jsonPointer(name);
     if (columns[index] === null) return [{ pointer, detail: unknownColumn }];
     return names.indexOf(name) < index ? [{ pointer, detail: "Expected each column once" }] : [];
   });
-  if (!names.includes("userId")) fields.push({ pointer: "/userId", detail: "Is required" });
+  if (!names.includes("userId") && !names.includes("externalId"))
+    fields.push({ pointer: "/userId", detail: "Is required" });
   if (fields.length === 0) return columns.filter(column => column !== null);
   const message =
     "Cannot import the file as its columns are not those of an export: nothing of it was applied";
   throw new AppError("validation_failed", message, { fields });
 }
 
+/** The column that names users by their accounts. Exports have none. */
+const externalIdColumn = { name: "externalId", kind: "string" } as const;
 const unknownColumn = "Is not a column of exports";
 
 function jsonRow(record: string): ReadRow | null {
@@ -122,7 +127,7 @@ function jsonRow(record: string): ReadRow | null {
 const malformed =
   "Expected CSV: a cell that begins with a quote ends with one, and quotes between them are doubled";
 
-function csvRow(record: string, cells: readonly Cell[] | null, header: readonly Column[]): ReadRow {
+function csvRow(record: string, cells: readonly Cell[] | null, header: readonly HeaderColumn[]): ReadRow {
   if (record.length > recordCharactersMax)
     return { values: null, fault: `Expected at most ${recordCharactersMax} characters` };
   if (cells === null) return { values: null, fault: malformed };
@@ -136,7 +141,7 @@ function csvRow(record: string, cells: readonly Cell[] | null, header: readonly 
 }
 
 /** Returns the value of a cell. Text that is none of the column's type stays text, which the check of the row refuses. */
-function cellValue({ text, isQuoted }: Cell, { kind }: Column): unknown {
+function cellValue({ text, isQuoted }: Cell, { kind }: HeaderColumn): unknown {
   if (text === "" && !isQuoted) return null;
   switch (kind) {
     case "number":
@@ -159,7 +164,6 @@ function jsonOrUndefined(text: string): unknown {
 }
 
 interface RowUpdate {
-  readonly userId: unknown;
   /** As an item of a bulk update has it. */
   readonly content: JsonObject;
   readonly errors: readonly FieldError[];
@@ -189,5 +193,5 @@ export function updateOf(values: JsonObject, find: FindColumn): RowUpdate {
   if (changes.length > 0) {
     content.metrics = Object.fromEntries(changes.map(([id, value]) => [id, { op: "set", value }]));
   }
-  return { userId: values.userId, content, errors };
+  return { content, errors };
 }

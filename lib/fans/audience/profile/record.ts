@@ -5,8 +5,8 @@
  */
 
 import { JsonMembers } from "../../../base/text/mod.ts";
-import type { Put, ReadRecord, Stored, Write } from "../../../storage/mod.ts";
-import { profileKey } from "../../loyalty/user/state.ts";
+import type { Put, ReadRecord, Store, Stored, Write } from "../../../storage/mod.ts";
+import { profileKey, type SpaceUser, spaceUserPartition } from "../../loyalty/user/state.ts";
 import type { JsonObject } from "../batch/items.ts";
 import type { CustomValue } from "./custom_fields.ts";
 
@@ -52,6 +52,17 @@ export class ProfileMembers {
   text(name: keyof ProfileRecord): string {
     return this.#members?.text(name) ?? JSON.stringify(emptyRecord[name]);
   }
+}
+
+/** Reads the display name of a user's profile; null if it has none. */
+export async function readDisplayName(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+): Promise<string | null> {
+  const [stored] = await store.read(spaceUserPartition(user), [readProfileRecord]);
+  return stored === null
+    ? null
+    : (JSON.parse(new ProfileMembers(stored).text("displayName")) as string | null);
 }
 
 /** Writes the record with other content, one version later. */

@@ -29,6 +29,8 @@ const metricChangeMax = 1_000_000_000;
 export interface UpdateRules extends Pick<PatchRules, "fields"> {
   /** The metrics of the space by id; null if the caller is a user, who may not change any. */
   readonly metrics: CompiledConfig["metrics"] | null;
+  /** The issuer of accounts that external ids name. @default external ids are refused */
+  readonly accountIssuer?: string | undefined;
 }
 
 export interface ProfileUpdate extends ProfileChange {
@@ -51,7 +53,7 @@ const members: ReadonlySet<string> = new Set([...patchMembers, "metrics", "expec
  */
 export function checkUpdates(body: unknown, rules: UpdateRules): readonly ProfileUpdate[] {
   const errors = new BodyErrors();
-  const updates = readBulkItems(body, "updates", errors).map(item => ({
+  const updates = readBulkItems(body, "updates", errors, rules.accountIssuer).map(item => ({
     userId: readUserId(item, errors),
     updateId: readUpdateId(item, rules, errors),
     ...checkChange(item, rules, errors),

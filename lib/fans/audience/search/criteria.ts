@@ -7,6 +7,7 @@
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { Users } from "../../identity/mod.ts";
+import { accountFault, accountUserId } from "../../identity/own_accounts.ts";
 import { findUserIds } from "../../identity/users.ts";
 import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
 import { declaredIndexes, usableIndexes, userBoards } from "../../users/mod.ts";
@@ -28,6 +29,9 @@ export interface SearchRequest extends SearchCriteria {
   readonly sort?: SortOrder | undefined;
 }
 
+/** Returns the issuer of the accounts that external ids name in a space. */
+export type AccountIssuers = (spaceId: string) => Promise<string | undefined>;
+
 export interface CheckedSearch {
   readonly context: PlanContext;
   readonly columns: readonly Column[];
@@ -46,10 +50,11 @@ export async function checkSearch(
   options: UserReaderOptions & {
     readonly directory: Pick<Directory, "organisation">;
     readonly users: Users;
+    readonly accountIssuerOf: AccountIssuers;
   },
   request: SearchRequest,
 ): Promise<CheckedSearch> {
-  const { store, directory, facts, users } = options;
+  const { store, directory, facts, users, accountIssuerOf } = options;
   const { organisationId, spaceId, sort = null } = request;
   const [organisation, space] = await Promise.all([
     directory.organisation(organisationId),
@@ -59,9 +64,12 @@ export async function checkSearch(
   const indexes = await usableIndexes(store, organisationId, declared);
   const holders = new Map(
     await Promise.all(
-      keysOf(request.filter).map(
-        async key => [key.kind, await findUserIds(users, indexes.projectIds, key)] as const,
-      ),
+      keysOf(request.filter).map(async key => {
+        const found = await findUserIds(users, indexes.projectIds, key);
+        const issuer = key.kind === "externalId" ? await accountIssuerOf(spaceId) : undefined;
+        const isAccount = issuer !== undefined && accountFault(issuer, key.value) === null;
+        return [key.kind, isAccount ? [...found, accountUserId(issuer, key.value)] : found] as const;
+      }),
     ),
   );
   const customFields = customFieldsOf(organisation?.settings);

@@ -12,7 +12,7 @@ import type { Loyalty } from "../../loyalty/mod.ts";
 import { createFactsSource } from "../../loyalty/views/loyalty_reader.ts";
 import { userBoards, userShardPartitions } from "../../users/mod.ts";
 import type { Column } from "./columns.ts";
-import { type CheckedSearch, checkSearch, type SearchRequest } from "./criteria.ts";
+import { type AccountIssuers, type CheckedSearch, checkSearch, type SearchRequest } from "./criteria.ts";
 import { firstPosition, walkFrom } from "./plan.ts";
 import { parsePosition, printPosition } from "./search_cursor.ts";
 import type { Candidate, CompiledSearch, UserSearch } from "./types.ts";
@@ -69,12 +69,21 @@ export interface UserFinderOptions {
   readonly clock: Clock;
   readonly loyalty: Pick<Loyalty, "config">;
   readonly users: Users;
+  /** @default external ids are those of users alone */
+  readonly accountIssuerOf?: AccountIssuers;
 }
 
 /** Creates the search of users. */
-export function createUserFinder({ store, directory, clock, loyalty, users }: UserFinderOptions): UserFinder {
+export function createUserFinder({
+  store,
+  directory,
+  clock,
+  loyalty,
+  users,
+  accountIssuerOf = async () => undefined,
+}: UserFinderOptions): UserFinder {
   const facts = createFactsSource({ clock, configOf: loyalty.config });
-  const options = { store, directory, clock, facts, users };
+  const options = { store, directory, clock, facts, users, accountIssuerOf };
   return {
     async compile(organisationId, criteria) {
       const search = await checkSearch(options, { ...criteria, organisationId, sort: undefined });

@@ -13,6 +13,7 @@
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";
 import { jsonPointer } from "../../../base/errors/mod.ts";
+import { accountIdCharactersMax } from "../../identity/own_accounts.ts";
 import type { RegisteredKey } from "../../identity/users.ts";
 import { foldName } from "../../users/mod.ts";
 import { isJsonObject, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
@@ -50,8 +51,8 @@ const entries = {
     v.pipe(
       v.string(),
       v.minLength(1),
-      v.maxLength(itemIdCharactersMax),
-      v.description("The external id of a user"),
+      v.maxLength(accountIdCharactersMax),
+      v.description("The external id of a user, or the id of the user's account"),
     ),
   ),
   username: v.exactOptional(

@@ -60,7 +60,7 @@ export interface LeaderboardContext extends LeaderboardServices {
   readonly retention: Pick<Retention, "track">;
   /** Finds the public profiles of users. A cached profile is the same object. */
   readonly publicProfiles: (
-    projectId: string,
+    project: Pick<ResolvedBoard["project"], "id" | "organisationId">,
     userIds: readonly string[],
   ) => PublicProfiles | Promise<PublicProfiles>;
   /** Requires an API key. Keys of the project's organisation may read its hidden boards. */
@@ -190,7 +190,7 @@ async function readListing(
       : await readAround(store, location, { userId: around, limit, hidden });
   if (ranking === null) throw noEntry();
   const userIds = ranking.entries.map(({ userId }) => userId);
-  const profiles = await publicProfiles(project.id, userIds);
+  const profiles = await publicProfiles(project, userIds);
   return { ...ranking, ...profiles, hidden, isShared: around === undefined };
 }
 
@@ -353,7 +353,7 @@ export async function readOne(
     },
   ] = await Promise.all([
     readUserEntry(store, board.location, userId),
-    publicProfiles(board.project.id, [userId]),
+    publicProfiles(board.project, [userId]),
   ]);
   if (found === null) throw noEntry();
   const { entry, totalCount, percentile } = found;
