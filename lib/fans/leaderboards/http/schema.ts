@@ -135,7 +135,12 @@ const EntrySchema = named(
     score: v.number(),
     userId: v.string(),
     publicProfile: v.object({
-      username: v.pipe(v.string(), v.description("The display name of the profile, else the registered name; empty where the user has neither")),
+      username: v.pipe(
+        v.string(),
+        v.description(
+          "The display name of the profile, else the registered name; empty where the user has neither",
+        ),
+      ),
     }),
   }),
 );
