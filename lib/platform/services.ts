@@ -137,10 +137,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     ...shared,
     loyalty,
     users,
-    accountIssuerOf: async spaceId => {
-      const space = await directory.space(spaceId);
-      return space === null ? undefined : await identity.ownAccounts.issuerOfSpace(space);
-    },
+    accountIssuerOf: accountIssuers(directory, identity),
   });
   return {
     ...identity,
@@ -164,6 +161,16 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     ...pagesOf(options),
     ...createAuthoring(options, { directory, login: identity, actions, loyalty, leaderboards, elements }),
     quotas,
+  };
+}
+
+function accountIssuers(
+  directory: Directory,
+  { ownAccounts }: Pick<Services, "ownAccounts">,
+): (spaceId: string) => Promise<string | undefined> {
+  return async spaceId => {
+    const space = await directory.space(spaceId);
+    return space === null ? undefined : await ownAccounts.issuerOfSpace(space);
   };
 }
 
