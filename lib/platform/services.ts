@@ -133,12 +133,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
-  const found = userDirectory({
-    ...shared,
-    loyalty,
-    users,
-    accountIssuerOf: accountIssuers(directory, identity),
-  });
+  const found = userDirectory({ ...shared, loyalty, users, ...accountIssuers(directory, identity) });
   return {
     ...identity,
     store,
@@ -164,13 +159,12 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   };
 }
 
-function accountIssuers(
-  directory: Directory,
-  { ownAccounts }: Pick<Services, "ownAccounts">,
-): (spaceId: string) => Promise<string | undefined> {
-  return async spaceId => {
-    const space = await directory.space(spaceId);
-    return space === null ? undefined : await ownAccounts.issuerOfSpace(space);
+function accountIssuers(directory: Directory, { ownAccounts }: Pick<Services, "ownAccounts">) {
+  return {
+    async accountIssuerOf(spaceId: string): Promise<string | undefined> {
+      const space = await directory.space(spaceId);
+      return space === null ? undefined : await ownAccounts.issuerOfSpace(space);
+    },
   };
 }
 
