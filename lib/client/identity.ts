@@ -48,6 +48,7 @@ export const identity: Area<IdentityOperations> = {
     findUsersByEmail: "GET /internal/identity/projects/:projectId/users ka",
     getProjectUser: "GET /internal/identity/projects/:projectId/users/:userId ka",
     unlockUser: "POST /internal/identity/projects/:projectId/users/:userId/unlock kar",
+    mergeUser: "POST /internal/identity/projects/:projectId/users/:userId/merge kar",
     deleteUser: "DELETE /internal/identity/projects/:projectId/users/:userId ka",
     issueClientToken: "POST /internal/identity/projects/:projectId/client-tokens ka",
     listClientTokens: "GET /internal/identity/projects/:projectId/client-tokens ka",

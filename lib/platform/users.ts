@@ -143,6 +143,16 @@ class ListedUsers extends Users {
     throw new AppError("conflict", "Cannot sign in the user: another user of the organisation has the id");
   }
 
+  override async noteMerge(projectId: string, from: string, into: string): Promise<string | null> {
+    const target = await super.noteMerge(projectId, from, into);
+    if (target === into) {
+      await this.#note(projectId, organisationId =>
+        this.#unlist({ organisationId, projectId, userId: from }),
+      );
+    }
+    return target;
+  }
+
   override async remove(projectId: string, userId: string): Promise<void> {
     const project = await this.#options.directory.project(projectId);
     if (project !== null) await this.#unlist({ organisationId: project.organisationId, projectId, userId });

@@ -169,6 +169,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const laps = { leaderboardId: "laps" };
   const list = { limit: "5", include: "somebody,nobody" };
   const deleted = await world.fan("Dana");
+  const [merged, joined] = [await world.fan("Mo"), await world.fan("Jo")];
   const clientToken = await commonClientToken(world);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
@@ -278,6 +279,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["issueClientToken", [{ body: { name: "App 2.0" } }]],
     ["endClientToken", [{ params: { tokenId: clientToken.id } }]],
     ["unbanUser", [{ params: { userId: operated.userId } }]],
+    ["mergeUser", [{ params: { userId: merged.userId }, body: { into: joined.userId } }]],
     ["unlockUser", [{ params: { userId: operated.userId }, query: { address: "192.0.2.7" } }]],
     ["deleteUser", [{ params: { userId: operated.userId } }]],
     ["checkEventLocation", [{}, { params: { eventId: "current" } }]],

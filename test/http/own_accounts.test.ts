@@ -26,6 +26,11 @@ function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 }
 
+/** Asserts an error of the identity family. */
+function assertJoinRefused({ status, json, text }: Answer, wanted: number, code: string): void {
+  assert.deepEqual([status, json.data.code], [wanted, code], text);
+}
+
 describeOnStores("the team's own accounts", open => {
   let world: TestPlatform;
   beforeEach(async () => {
@@ -268,6 +273,64 @@ describeOnStores("the team's own accounts", open => {
     assert.equal(
       (await api(`${path}?user_ids=${accountUserId(issuer, sub)}`)).json.users[0].error.code,
       "not_found",
+    );
+  });
+
+  it("are joined by a back end with users who came before them", async () => {
+    const api = await backEnd(world, permissions);
+    const join = (from: string, into: string): Promise<Answer> =>
+      operate(`${operators}/${encodeURIComponent(from)}/merge`, "POST", { into });
+    const reward = (userId: string, amount: number): Promise<Answer> =>
+      api("/v1/api/audience/internal/rewards/bulk", {
+        body: { rewards: [{ userId, type: "metric", currency: "points", amount, projectId: ids.project }] },
+      });
+    const [crm, later] = ["crm/17", "crm/18"];
+    for (const userId of [crm, later]) assert.equal((await reward(userId, 5)).status, 200);
+    const sam = await world.fan("Sam");
+    const alice = await minted({ externalId: "alice" });
+    const bob = await minted({ externalId: "bob" });
+    for (const { userId } of [alice, bob]) await reward(userId, 1);
+
+    assertJoinRefused(await join(alice.userId, alice.userId), 400, "validation_failed");
+    assertJoinRefused(await join("nobody", alice.userId), 404, "not_found");
+    assertJoinRefused(await join(crm, "nobody"), 404, "not_found");
+    assertJoinRefused(await join(alice.userId, crm), 409, "conflict");
+    assertJoinRefused(await join(alice.userId, sam.userId), 409, "conflict");
+
+    for (const _ of ["first", "again"]) {
+      const joined = await join(crm, alice.userId);
+      assert.equal(joined.status, 200, joined.text);
+    }
+    assert.equal((await join(sam.userId, alice.userId)).status, 200);
+    assertJoinRefused(await join(crm, bob.userId), 409, "conflict");
+    assertJoinRefused(await join(later, crm), 409, "conflict");
+    // Of two merges that would go in a circle, one is done.
+    const circle = await Promise.all([join(alice.userId, bob.userId), join(bob.userId, alice.userId)]);
+    assert.deepEqual(circle.map(({ status }) => status).toSorted(), [200, 409]);
+    const kept = circle[0]?.status === 200 ? bob.userId : alice.userId;
+
+    // Whoever signs in, reports or is named: it is one user now.
+    for (const externalId of ["alice", "bob"]) {
+      assert.equal((await minted({ externalId })).userId, kept);
+      assert.equal(claimsOf((await signIn({ sub: externalId })).json.data.accessToken).sub, kept);
+    }
+    assert.equal((await minted({ userId: crm })).userId, kept);
+    const more = await reward(crm, 2);
+    assert.equal(more.json.data.results[0].status, "succeeded", more.text);
+    assert.equal(await pointsOf(world, kept), 9);
+    world.clock.advance(61_000);
+    await world.platform.work();
+    assert.equal(await pointsOf(world, kept), 9);
+    await world.platform.idle();
+    const board = await world.call(`/projects/${ids.project}/leaderboards/overall`);
+    const places = board.json.data.map(({ userId, score }: Entry & { userId: string }) => [userId, score]);
+    assert.deepEqual(
+      places,
+      [
+        [kept, 9],
+        [later, 5],
+      ],
+      board.text,
     );
   });
 });

@@ -130,7 +130,7 @@ async function findUser(
       "Cannot sign in the user: another user has the id, or this one is being deleted",
     );
   }
-  const id = userId ?? "";
+  const id = await context.users.mergeTarget(project.id, userId ?? "");
   const record = await context.users.findById(project.id, id);
   const isKnown = record === null ? await context.removals.isReported(project.id, id) : !isWithdrawn(record);
   if (isKnown) return { userId: id, record };

@@ -1,5 +1,5 @@
 /**
- * Merges of anonymous users into the accounts that they log in to.
+ * Merges of users: anonymous ones into the accounts that they log in to, and any whom back ends join.
  *
  * A merge is noted before it begins, and the note is worked off a minute later: it finishes what a stopped process began, and takes
  * the merged user off boards that a last score reached meanwhile.
@@ -21,7 +21,7 @@ const mergeAgainMs = 60_000;
 const leaseMs = 60_000;
 const concurrency = 8;
 
-/** An anonymous user who logged in to an existing account. Ids of users. */
+/** A user who goes into another: an anonymous one who logged in to an account, or one whom a back end joins. Ids of users. */
 export interface AccountMerge {
   readonly projectId: string;
   readonly from: string;
@@ -69,12 +69,26 @@ export class AccountMerges {
     return true;
   }
 
+  /** Joins a user of any kind with another, as a back end asks. It may be repeated. */
+  async join(merge: AccountMerge): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const { projectId, from, into } = merge;
+    const note = JSON.stringify([projectId, from, into]);
+    const writes = this.#queue.schedule([note], clock() + mergeAgainMs);
+    await store.commit(platformPartition("merges"), { writes });
+    await this.#finishJoin(merge).catch(error =>
+      logger.log("warn", "merge_deferred", { projectId, from, into, error: String(error) }),
+    );
+  }
+
   /** Finishes the merges that are due. Calls may overlap, in one process or several. */
   async work(): Promise<void> {
     const { logger } = this.#options;
     await this.#queue.processDue({
       handle: async text => {
-        await this.#finish(parseMerge(text));
+        // Ids of users whom back ends report may have slashes.
+        if (text.startsWith("[")) await this.#finishJoin(parseJoin(text));
+        else await this.#finish(parseMerge(text));
         return null;
       },
       onFailed: (merge, error) => logger.log("warn", "merge_deferred", { merge, error: String(error) }),
@@ -95,6 +109,16 @@ export class AccountMerges {
     await onRemove(projectId, from);
   }
 
+  async #finishJoin(merge: AccountMerge): Promise<void> {
+    const { users, onRemove } = this.#options;
+    const { projectId, from, into } = merge;
+    // Nobody, or another, if the user was removed since.
+    if ((await users.mergeTarget(projectId, from)) === from) return;
+    await users.update(projectId, from, user => ({ ...user, mergedInto: into }));
+    await this.#complete(merge);
+    await onRemove(projectId, from);
+  }
+
   async #complete(merge: AccountMerge): Promise<void> {
     const { sessions, mergeUsers } = this.#options;
     // Session records of the anonymous user must not be accepted any more.
@@ -109,6 +133,11 @@ function withMerge(user: User, into: string): User {
 
 function printMerge({ projectId, from, into }: AccountMerge): string {
   return `${projectId}/${from}/${into}`;
+}
+
+function parseJoin(text: string): AccountMerge {
+  const [projectId = "", from = "", into = ""] = JSON.parse(text) as string[];
+  return { projectId, from, into };
 }
 
 function parseMerge(text: string): AccountMerge {

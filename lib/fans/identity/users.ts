@@ -18,7 +18,7 @@ import {
   type Store,
   tenantPartition,
 } from "../../storage/mod.ts";
-import { tenantPartitions } from "../../storage/names.ts";
+import { keyName, tenantPartitions } from "../../storage/names.ts";
 import type { Project } from "../directory/mod.ts";
 import type { PublicProfiles } from "../leaderboards/mod.ts";
 import {
@@ -265,7 +265,36 @@ export class Users {
    * Removes the records of a user, if there are any. Its lookup keys are released before, so that an interrupted removal
    * can be repeated.
    */
+  /**
+   * Notes that a user is merged into another, and returns whom it is merged into, now or before; null if that other is itself merged
+   * into somebody. The notes of a project are in one partition, so that racing merges never go in a circle.
+   */
+  async noteMerge(projectId: string, from: string, into: string): Promise<string | null> {
+    return await decide(this.#store, mergesPartition(projectId), {
+      reads: [mergeRead(from), mergeRead(into)],
+      idempotent: true,
+      apply: ([before, onwards]) => {
+        if (before !== null) return { writes: [], answer: before.value };
+        if (onwards !== null) return { writes: [], answer: null };
+        return { writes: [{ type: "put", key: mergeRead(from).key, value: into }], answer: into };
+      },
+    });
+  }
+
+  /** Returns the user that one was merged into by a back end, or the user itself. */
+  async mergeTarget(projectId: string, userId: string): Promise<string> {
+    let target = userId;
+    for (;;) {
+      const [stored] = await this.#store.read(mergesPartition(projectId), [mergeRead(target)]);
+      if (stored === null) return target;
+      target = stored.value;
+    }
+  }
+
   async remove(projectId: string, userId: string): Promise<void> {
+    await this.#store.commit(mergesPartition(projectId), {
+      writes: [{ type: "delete", shape: "record", key: mergeRead(userId).key }],
+    });
     await this.#store.commit(userPartition(projectId, userId), {
       writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
     });
@@ -334,6 +363,14 @@ export const userAuditKey = "audit";
 /** Names the partition of a user's records. The name has a record of its own, because boards read only that, often. */
 export function userPartition(projectId: string, userId: string): Partition {
   return tenantPartition({ project: projectId }, "user", userId);
+}
+
+function mergesPartition(projectId: string): Partition {
+  return tenantPartition({ project: projectId }, "merges");
+}
+
+function mergeRead(userId: string) {
+  return { type: "record", key: keyName("into", userId) } as const;
 }
 
 function userWrites(user: User): { type: "put"; key: string; value: string }[] {

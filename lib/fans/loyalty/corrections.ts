@@ -320,8 +320,10 @@ export async function reverse(
     if (!(error instanceof MergedUserError)) throw error;
     const order = await mergedReversal(store, user, transactionId);
     const account = { ...user, userId: error.account };
-    decision = await runCommand(services, account, (config, now) =>
-      adjustmentCommand(config, order(config), now),
+    decision = await onAccount(
+      account,
+      one => runCommand(services, one, (config, now) => adjustmentCommand(config, order(config), now)),
+      { isBackEnd: true },
     );
   }
   const transaction = firstTransaction(decision);

@@ -91,9 +91,11 @@ export async function reportAll(
   );
   const outcome = await runCommands(services, user, commands);
   if (!(outcome.error instanceof MergedUserError)) return await withTexts(services, namings, outcome);
+  const kept = await withTexts(services, namings, { applied: outcome.applied });
+  if (kept.error !== undefined) return kept;
   const account = { ...user, userId: outcome.error.account };
-  const rest = await runCommands(services, account, commands.slice(outcome.applied));
-  return await withTexts(services, namings, { ...rest, applied: outcome.applied + rest.applied });
+  const rest = await reportAll(services, account, reports.slice(outcome.applied));
+  return { ...rest, applied: outcome.applied + rest.applied };
 }
 
 /** Keeps the texts of actions that took effect, up to the first that cannot be kept. */

@@ -71,6 +71,7 @@ const repeatable = [
   "refreshUser",
   "logOutUser",
   "unlockUser",
+  "mergeUser",
   "addProjectLeaderboardScore",
   "addEventLeaderboardScore",
 ];

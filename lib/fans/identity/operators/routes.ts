@@ -7,15 +7,16 @@
 
 import type * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
-import { AppError } from "../../../base/errors/mod.ts";
+import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import { type Call, type Guard, identityEnvelope, route } from "../../../http/mod.ts";
 import { type AuditEntry, type AuditPage, recordAttempt } from "../audit/audit.ts";
 import type { ClientToken } from "../client_tokens.ts";
 import type { IdentityContext } from "../context.ts";
 import { emailKey } from "../lookup_keys.ts";
+import type { AccountMerge } from "../merges.ts";
 import { EmptyAnswer } from "../operations.ts";
 import type { Session } from "../sessions/session.ts";
-import type { User } from "../users.ts";
+import { hasSessions, type User } from "../users.ts";
 import {
   BanBodySchema,
   BanSchema,
@@ -26,6 +27,8 @@ import {
   EmailQuerySchema,
   FoundUsersSchema,
   IssuedClientTokenSchema,
+  MergeBodySchema,
+  MergeSchema,
   OperatorProjectParams,
   PageQuerySchema,
   ProjectUserSchema,
@@ -256,6 +259,25 @@ function userRoutes(context: OperatorContext) {
         }),
     }),
     route({
+      method: "POST",
+      path: `${ofUser}/merge`,
+      operation: "mergeUser",
+      summary: "Merge a user into another",
+      description:
+        "Gives all that a user has to another of the project, once: points, items, progress, votes and scores. Users whom back ends reported and who never signed up can be merged too.",
+      auth: usersWriter,
+      params: UserParams,
+      body: { schema: MergeBodySchema, example: { into: "0f000000-0000-4000-8000-000000000001" } },
+      responses: { 200: { description: "The users are one", schema: MergeSchema } },
+      errors: ["not_found", "validation_failed", "conflict"],
+      handle: call =>
+        onAnyUser(context, call, "operatorMerge", async () => {
+          const merge = { projectId: call.params.projectId, from: call.params.userId, into: call.body.into };
+          await mergeUser(context, merge);
+          return identityEnvelope({ from: merge.from, into: merge.into });
+        }),
+    }),
+    route({
       method: "DELETE",
       path: ofUser,
       operation: "deleteUser",
@@ -273,6 +295,30 @@ function userRoutes(context: OperatorContext) {
         }),
     }),
   ];
+}
+
+/** @throws {AppError} `validation_failed`, `not_found` or `conflict`: the users cannot be joined. */
+async function mergeUser({ users, removals, merges }: OperatorContext, merge: AccountMerge): Promise<void> {
+  const { projectId, from, into } = merge;
+  if (from === into) throw invalidField("Cannot merge the user", "/into", "Expected the id of another user");
+  const [user, target] = await Promise.all([from, into].map(id => users.findById(projectId, id)));
+  if (target == null && !(await removals.isReported(projectId, into))) throw unknownUser();
+  // A user who signs in must be able to do so afterwards.
+  if (user != null && (target == null || (hasSessions(user) && user.provider !== target.provider))) {
+    throw new AppError(
+      "conflict",
+      "Cannot merge the user as nobody could sign in as this one any more: merge the other one into it",
+    );
+  }
+  const isGone = [user, target].some(one => one?.isRetired !== undefined);
+  const isTaken = isGone || target?.mergedInto !== undefined || (user?.mergedInto ?? into) !== into;
+  if (isTaken || (await users.noteMerge(projectId, from, into)) !== into) {
+    throw new AppError(
+      "conflict",
+      "Cannot merge the user as one of both is merged into another user, or being deleted",
+    );
+  }
+  await merges.join(merge);
 }
 
 function trailJson({ entries, cursor }: AuditPage): AuditPage {

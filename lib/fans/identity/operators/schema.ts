@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { parseAddress } from "../../../auth/client_address.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
+import { UserIdSchema } from "../../../http/requests/validate.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/audit.ts";
 import { answerOf, UuidSchema } from "../operations.ts";
 import { EmailSchema } from "../providers/fields.ts";
@@ -49,6 +50,14 @@ export const PageQuerySchema = v.object({
   ),
   cursor: v.exactOptional(AuditCursorSchema),
 });
+
+export const MergeBodySchema = named(
+  "UserMerge",
+  v.object({
+    into: v.pipe(UserIdSchema, v.description("Id of the user who gets everything and stays")),
+  }),
+);
+export const MergeSchema = named("MergedUser", answerOf(v.object({ from: v.string(), into: v.string() })));
 
 export const BanBodySchema = named(
   "Ban",

@@ -33,6 +33,7 @@ import {
   isWithdrawn,
   newUser,
   type User,
+  type Users,
   unixSeconds,
   withLogin,
 } from "../users.ts";
@@ -64,9 +65,9 @@ export async function vouchedUserOrNull(
 ): Promise<User | null> {
   const key = { kind: "origin", issuer, subject } as const;
   const isVouched = (user: User | null): boolean =>
-    user?.provider === provider && isSameAccount(user.origin, key) && !isWithdrawn(user);
+    user?.provider === provider && isSameAccount(user.origin, key) && user.isRetired === undefined;
   const found = await users.findByKey(projectId, key);
-  if (found !== null) return isVouched(found) ? found : null;
+  if (found !== null) return isVouched(found) ? await unmerged(users, projectId, found) : null;
   const project = await directory.project(projectId);
   const isOwn = project !== null && provider === "hostedIdp" && ownAccounts.issuerOf(project) === issuer;
   const userId = isOwn ? accountUserId(issuer, subject) : undefined;
@@ -76,7 +77,14 @@ export async function vouchedUserOrNull(
   const ids = await users.claim(projectId, key, users.newIds(random, userId));
   const facts = { provider, username, origin: { issuer, subject } };
   const user = await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
-  return isVouched(user) ? user : null;
+  return isVouched(user) ? await unmerged(users, projectId, user) : null;
+}
+
+/** Returns the user, or the one that a back end joined it with; null if that one is being deleted. */
+async function unmerged(users: Users, projectId: string, user: User): Promise<User | null> {
+  if (user.mergedInto === undefined) return user;
+  const target = await users.findById(projectId, await users.mergeTarget(projectId, user.userId));
+  return target === null || isWithdrawn(target) ? null : target;
 }
 
 /** Finds the first of a provider's names that is fit to be a username; empty if there is none. */

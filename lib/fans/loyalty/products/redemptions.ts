@@ -131,8 +131,10 @@ export async function refund(
   } catch (error) {
     if (!(error instanceof MergedUserError)) throw error;
     const account = { ...user, userId: error.account };
-    await runCommand(services, account, (config, now) =>
-      mergedRefundCommand({ id, config, now }, redemption),
+    await onAccount(
+      account,
+      one => runCommand(services, one, (config, now) => mergedRefundCommand({ id, config, now }, redemption)),
+      { isBackEnd: true },
     );
     await undo(services, user, { ...redemption, status: "refunded", takesStock: restocks });
     return await withPayment(services, user, await findRedemption(services, user, id));

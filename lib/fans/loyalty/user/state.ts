@@ -292,12 +292,17 @@ export function requireUnmerged({ mergedInto }: UserState): void {
  * Runs commands about a user, and those of back ends about a user who was merged for the account instead. A token of the merged user
  * opens no account.
  */
-export async function onAccount<T>(user: SpaceUser, work: (user: SpaceUser) => Promise<T>): Promise<T> {
+export async function onAccount<T>(
+  user: SpaceUser,
+  work: (user: SpaceUser) => Promise<T>,
+  { isBackEnd = user.projectId === null }: { readonly isBackEnd?: boolean } = {},
+): Promise<T> {
   try {
     return await work(user);
   } catch (error) {
-    if (!(error instanceof MergedUserError) || user.projectId !== null) throw error;
-    return await work({ ...user, userId: error.account });
+    if (!(error instanceof MergedUserError) || !isBackEnd) throw error;
+    // The account may be merged in its turn.
+    return await onAccount({ ...user, userId: error.account }, work, { isBackEnd });
   }
 }
 
