@@ -6,6 +6,7 @@ import { isoIn, saveTable } from "../../shared/page/files.ts";
 import { type Axis, Plot } from "../../shared/page/plot.tsx";
 import { metricTitles, readZone, Shown, useAnswer, type Zone } from "./answers.tsx";
 import { type Resource, textOf } from "./api.ts";
+import { choicesOf, meanOf, titleOf } from "./results.ts";
 import type { ViewContext } from "./view.ts";
 
 type Figures = EventAnalytics["data"]["attributes"];
@@ -24,6 +25,9 @@ interface Known {
   /** Names of metrics and elements, and texts of options, by id. */
   readonly names: ReadonlyMap<string, string>;
   readonly options: ReadonlyMap<string, readonly string[]>;
+  readonly elements: ReadonlyMap<string, Resource>;
+  /** Numbers of texts of fans that are shown, by the element that asks for them. */
+  readonly shown: ReadonlyMap<string, number>;
 }
 
 export function Analytics({ context }: { readonly context: ViewContext }) {
@@ -77,34 +81,22 @@ function Nothing({ known: { figures } }: { readonly known: Known }) {
 async function readKnown(context: ViewContext, step: number): Promise<Known> {
   const { api, chain, signal } = context;
   const eventId = chain.at(-1)?.id ?? "";
-  const [{ attributes: figures }, zone, elements, titles] = await Promise.all([
+  const [{ attributes: figures }, zone, elements, titles, { timeline }] = await Promise.all([
     api.control.readEventAnalytics({ eventId, step: String(step) } as never, { signal }),
     readZone(context),
     api.control.listEventElements({ eventId, "page[count]": elementsMax }, { signal }),
     metricTitles(context),
+    api.feeds.getHistory({ prefix: eventId.slice(0, 2), eventId }, { signal }),
   ]);
   const found = elements as unknown as readonly Resource[];
   return {
     figures,
     zone,
-    names: new Map([...titles, ...found.map(element => [element.id, textOf(element, "name")] as const)]),
-    options: new Map(found.map(element => [element.id, optionTexts(element)])),
+    names: new Map([...titles, ...found.map(({ id, attributes }) => [id, titleOf(attributes)] as const)]),
+    options: new Map(found.map(({ id, attributes }) => [id, choicesOf(attributes)])),
+    elements: new Map(found.map(element => [element.id, element])),
+    shown: new Map(timeline.map(({ id, answers = [] }) => [id, answers.length])),
   };
-}
-
-function optionTexts({ attributes }: Resource): readonly string[] {
-  const { options = [] } = (attributes.question ?? {}) as {
-    readonly options?: readonly { readonly fields?: readonly Field[] }[];
-  };
-  return options.map(({ fields = [] }) => {
-    const values = fields.find(({ key }) => key === "text")?.values ?? {};
-    return String(Object.values(values)[0] ?? "");
-  });
-}
-
-interface Field {
-  readonly key: string;
-  readonly values?: Readonly<Record<string, unknown>>;
 }
 
 function spanOf({ steps: found }: Figures): number {
@@ -196,6 +188,7 @@ function Plots({ known, event }: PlotsProps) {
         <Retention figures={figures} file={`${name}-retention`} />
       </div>
       <Votes known={known} file={`${name}-votes`} />
+      <Written known={known} file={`${name}-answers`} />
     </>
   );
 }
@@ -244,19 +237,24 @@ function Retention({ figures, file }: { readonly figures: Figures; readonly file
   );
 }
 
-function Votes({
-  known: { figures, names, options },
-  file,
-}: {
-  readonly known: Known;
-  readonly file: string;
-}) {
-  const voted = figures.elements
+interface Voted {
+  readonly id: string;
+  readonly name: string;
+  readonly people: number;
+  readonly sum: number;
+  /** Of a rating. */
+  readonly mean: number | null;
+  readonly rows: readonly { readonly text: string; readonly count: number }[];
+}
+
+function votedOf({ figures, names, options, elements }: Known): readonly Voted[] {
+  return figures.elements
     .map(({ id, people, votes }) => ({
       id,
       people,
-      name: names.get(id) || "An element that was removed",
+      name: names.get(id) ?? removed,
       sum: votes.reduce((all, each) => all + each, 0),
+      mean: meanOf(elements.get(id)?.attributes ?? {}, votes),
       // Figures end with the last option that has a vote.
       rows: Array.from({ length: Math.max(votes.length, options.get(id)?.length ?? 0) }, (_, index) => ({
         text: options.get(id)?.[index] || `Option ${index + 1}`,
@@ -264,31 +262,41 @@ function Votes({
       })),
     }))
     .filter(({ sum }) => sum > 0);
+}
+
+const removed = "An element that was removed";
+
+/** The table of votes; the mean is that of a rating. */
+function saveVotes(file: string, voted: readonly Voted[]): void {
+  const rows = voted.flatMap(({ name, mean, rows: each }) =>
+    each.map(({ text, count }) => [name, text, count, mean ?? ""]),
+  );
+  saveTable(file, [["Element", "Option", "Votes", "Mean"], ...rows]);
+}
+
+function Votes({ known, file }: { readonly known: Known; readonly file: string }) {
+  const voted = votedOf(known);
   if (voted.length === 0) return null;
-  const rows = voted.flatMap(({ name, rows: each }) => each.map(({ text, count }) => [name, text, count]));
   return (
     <section>
       <div class="row spread">
         <h2>Votes</h2>
-        <button
-          type="button"
-          class="plain"
-          onClick={() => saveTable(file, [["Element", "Option", "Votes"], ...rows])}
-        >
+        <button type="button" class="plain" onClick={() => saveVotes(file, voted)}>
           CSV<span class="hidden"> of votes</span>
         </button>
       </div>
       <ul class="plots">
-        {voted.map(({ id, name, people, sum, rows: each }) => (
+        {voted.map(({ id, name, people, sum, mean, rows }) => (
           <li key={id} class="card votes">
             <div class="row spread">
               <strong dir="auto">{name}</strong>
               <span class="quiet">
+                {mean !== null && `Mean: ${numbers.format(mean)}, `}
                 Votes: {numbers.format(sum)}, people: {numbers.format(people)}
               </span>
             </div>
             <ul>
-              {each.map(({ text, count }, index) => (
+              {rows.map(({ text, count }, index) => (
                 <li key={`${index} ${text}`}>
                   <span dir="auto">{text}</span>
                   <span class="count">
@@ -304,6 +312,53 @@ function Votes({
           </li>
         ))}
       </ul>
+    </section>
+  );
+}
+
+/** What fans wrote to elements that ask for texts: how much, and how much of it everybody sees. */
+function Written({ known, file }: { readonly known: Known; readonly file: string }) {
+  const { figures, names, elements, shown } = known;
+  const rows = figures.elements
+    .filter(({ id }) => elements.get(id)?.attributes.content_type === "ask")
+    .map(
+      ({ id, actions, people }) => [names.get(id) ?? removed, actions, shown.get(id) ?? 0, people] as const,
+    );
+  if (rows.length === 0) return null;
+  const header = ["Element", "Answers", "Shown", "People"];
+  return (
+    <section>
+      <div class="row spread">
+        <h2>Answers</h2>
+        <button type="button" class="plain" onClick={() => saveTable(file, [header, ...rows])}>
+          CSV<span class="hidden"> of answers</span>
+        </button>
+      </div>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              {header.map(title => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, ...counts], index) => (
+              <tr key={`${index} ${name}`}>
+                <th scope="row" dir="auto">
+                  {name}
+                </th>
+                {counts.map((count, column) => (
+                  <td key={header[column]}>{numbers.format(count)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

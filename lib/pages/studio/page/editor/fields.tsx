@@ -6,7 +6,8 @@ import type { Property } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
 import { metricTitles } from "../answers.tsx";
 import { instantOf, localIn, ownZone } from "../plan/zones.ts";
-import { type Rundown, titleOf } from "../run/rundown.ts";
+import { titleOf } from "../results.ts";
+import type { Rundown } from "../run/rundown.ts";
 import type { ViewContext } from "../view.ts";
 import type { Editing } from "./editing.ts";
 

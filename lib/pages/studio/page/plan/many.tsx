@@ -2,8 +2,9 @@
 
 import type { Signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { type Resource, textOf } from "../api.ts";
+import { type PageQuery, type Resource, textOf } from "../api.ts";
 import { type Command, useCommands } from "../palette.tsx";
+import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
 import { clockText } from "../run/row.tsx";
 import { type Item, zoneOf } from "../run/rundown.ts";
@@ -146,25 +147,40 @@ function Shift({ desk, items, close }: DialogProps) {
   );
 }
 
-const eventsMax = 100;
+const pageCount = 100;
+
+interface OtherEvents {
+  readonly events: readonly Resource[];
+  /** Cursor of those that follow; null: these are all. */
+  readonly next: string | null;
+}
+
+/** Reads the other events of the project, the newest first, a page at a time. */
+function useOtherEvents({ api, signal }: ViewContext, { projectId, eventId }: Desk["rundown"]) {
+  const [listed, setListed] = useState<OtherEvents | null>(null);
+  const [fault, setFault] = useState("");
+  async function read(): Promise<void> {
+    setFault("");
+    const query: PageQuery = {
+      "page[count]": pageCount,
+      ...(listed?.next && { "page[cursor]": listed.next }),
+    };
+    const { data, next } = await api.scopesBelow("events", projectId, query, signal);
+    setListed({ events: [...(listed?.events ?? []), ...data.filter(({ id }) => id !== eventId)], next });
+  }
+  const more = (): void => void read().catch(error => setFault(messageOf(error)));
+  useEffect(more, []);
+  return { listed, fault, more };
+}
 
 function Copy({ context, desk, items, close }: DialogProps & { readonly context: ViewContext }) {
-  const [events, setEvents] = useState<readonly Resource[] | null>(null);
-  const [id, setId] = useState("");
   const { rundown } = desk;
-  useEffect(() => {
-    const query = { "page[count]": eventsMax };
-    context.api.scopesBelow("events", rundown.projectId, query, context.signal).then(
-      ({ data }) => {
-        const others = data.filter(each => each.id !== rundown.eventId);
-        setEvents(others);
-        setId(others[0]?.id ?? "");
-      },
-      () => setEvents([]),
-    );
-  }, []);
+  const { listed, fault, more } = useOtherEvents(context, rundown);
+  const [chosen, setId] = useState("");
+  const events = listed?.events ?? [];
+  const id = chosen || (events[0]?.id ?? "");
   function copy(): void {
-    const event = events?.find(each => each.id === id);
+    const event = events.find(each => each.id === id);
     if (event === undefined) return;
     close();
     void desk.attempt("", async () => {
@@ -185,13 +201,13 @@ function Copy({ context, desk, items, close }: DialogProps & { readonly context:
           copy();
         }}
       >
-        {events?.length === 0 ? (
+        {listed?.next === null && events.length === 0 ? (
           <p>The project has no other event.</p>
         ) : (
           <label>
             Show
             <select value={id} onChange={event => setId(event.currentTarget.value)}>
-              {events?.map(each => (
+              {events.map(each => (
                 <option key={each.id} value={each.id}>
                   {textOf(each, "name")}
                 </option>
@@ -199,6 +215,14 @@ function Copy({ context, desk, items, close }: DialogProps & { readonly context:
             </select>
           </label>
         )}
+        {listed !== null && listed.next !== null && (
+          <button type="button" onClick={more}>
+            Show older shows
+          </button>
+        )}
+        <p class="fault" role="alert">
+          {fault}
+        </p>
         <p class="quiet">
           The copies are drafts, with what is inside. They keep their times unless that show runs already.
         </p>

@@ -4,7 +4,7 @@ import { type Content, contentFaults } from "../../../../authoring/table/content
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import { missingTexts, nameOf, pathOf } from "../editor/contents.ts";
 import { type Attributes, readerOf } from "../editor/merge.ts";
-import { titleOf } from "../run/rundown.ts";
+import { titleOf } from "../results.ts";
 
 export interface Planned {
   readonly id: string;

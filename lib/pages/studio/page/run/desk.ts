@@ -5,10 +5,11 @@ import { GrandstandError } from "../../../../client/mod.ts";
 import { type Resource, textOf } from "../api.ts";
 import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
+import { optionsOf, titleOf } from "../results.ts";
 import { ask } from "../ui.tsx";
 import { attributesToCopy, type History, historyOf, makeOperations, type Operation } from "../undo.ts";
 import { refusalOf, type ViewContext } from "../view.ts";
-import { type Item, optionsOf, type Rundown, titleOf, zoneOf } from "./rundown.ts";
+import { type Item, type Rundown, zoneOf } from "./rundown.ts";
 
 /** Time after a cue or a take in which nothing is taken, in ms. */
 const deadMs = 500;

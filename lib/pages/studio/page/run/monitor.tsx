@@ -4,11 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 import { saveTable } from "../../../shared/page/files.ts";
 import { Preview, type PreviewView } from "../../../shared/page/preview_frame.tsx";
 import { messageOf, repeat } from "../problem.ts";
+import { choicesOf, meanOf, titleOf } from "../results.ts";
 import { Act, announce } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import type { Desk } from "./desk.ts";
 import { Bars } from "./row.tsx";
-import { type Item, optionsOf, titleOf } from "./rundown.ts";
+import type { Item } from "./rundown.ts";
 
 const answersMs = 5_000;
 const answersMax = 50;
@@ -30,7 +31,7 @@ export function Monitor({ context, desk, id }: MonitorProps) {
   const parts = attributes.content_type === "group" ? rundown.childrenOf(item.id) : [];
   const next = rundown.ids.next.value.find(each => each !== id && rundown.item(each)?.parent == null);
   const notes = String(Object(attributes.annotations).notes ?? "");
-  const hasOptions = optionsOf(attributes).length > 0;
+  const hasVotes = choicesOf(attributes).length > 0;
   return (
     <aside class="monitor" aria-label="Monitor">
       {hasShow && (
@@ -49,7 +50,7 @@ export function Monitor({ context, desk, id }: MonitorProps) {
         </>
       )}
       {notes !== "" && <p class="notes">{notes}</p>}
-      {hasOptions && (
+      {hasVotes && (
         <section class="stack">
           <div class="row spread">
             <h2>Results</h2>
@@ -74,8 +75,9 @@ export function Monitor({ context, desk, id }: MonitorProps) {
 
 function saveResults({ rundown }: Desk, { id, attributes }: Item): void {
   const { votes = [] } = rundown.counts.get(id)?.peek() ?? {};
-  const rows = optionsOf(attributes).map((option, index) => [option, votes[index] ?? 0]);
-  saveTable(titleOf(attributes), [["Option", "Votes"], ...rows]);
+  const rows = choicesOf(attributes).map((option, index) => [option, votes[index] ?? 0]);
+  const mean = meanOf(attributes, votes);
+  saveTable(titleOf(attributes), [["Option", "Votes"], ...rows, ...(mean === null ? [] : [["Mean", mean]])]);
 }
 
 let found: Promise<boolean> | undefined;

@@ -1,9 +1,10 @@
 /** One element in the timeline of a show. */
 
 import { useComputed } from "@preact/signals";
+import { choicesOf, meanOf, optionsOf, titleOf } from "../results.ts";
 import { Act, Menu, type MenuItem } from "../ui.tsx";
 import type { Desk } from "./desk.ts";
-import { closingOf, type Item, optionsOf, titleOf, zoneOf } from "./rundown.ts";
+import { closingOf, type Item, zoneOf } from "./rundown.ts";
 
 export const numbers = new Intl.NumberFormat();
 const percents = new Intl.NumberFormat(undefined, { style: "percent" });
@@ -44,7 +45,7 @@ export function Row({ desk, id, current }: RowProps) {
       <When desk={desk} item={item} />
       <Count desk={desk} id={id} />
       <Buttons desk={desk} item={item} isCued={isCued.value} />
-      {zone === "air" && <Bars desk={desk} id={id} max={optionsMax} />}
+      {zone === "air" && <Bars desk={desk} id={id} max={type === "rating" ? 0 : optionsMax} />}
       <Fault desk={desk} id={id} />
     </li>
   );
@@ -97,41 +98,50 @@ function Count({ desk, id }: { readonly desk: Desk; readonly id: string }) {
   return <span class="count">{actions === 0 ? "" : numbers.format(actions)}</span>;
 }
 
-/** The votes of each option. */
+/** The votes of each option; of a rating also their mean. */
 export function Bars({ desk, id, max }: { readonly desk: Desk; readonly id: string; readonly max: number }) {
   const item = desk.rundown.items.get(id)?.value;
   const { votes = [] } = desk.rundown.counts.get(id)?.value ?? {};
-  const options = item === undefined ? [] : optionsOf(item.attributes).slice(0, max);
+  const choices = item === undefined ? [] : choicesOf(item.attributes);
+  const options = choices.slice(0, max);
+  const mean = item === undefined ? null : meanOf(item.attributes, votes);
   const sum = votes.reduce((all, each) => all + each, 0);
   const right = Number(item?.attributes.correct_option ?? 0);
-  if (options.length === 0) return null;
+  if (options.length === 0 && mean === null) return null;
   return (
-    <ul class="bars">
-      {options.map((option, index) => {
-        const own = votes[index] ?? 0;
-        const share = own / Math.max(1, sum);
-        return (
-          <li key={index}>
-            <span dir="auto">
-              {option}
-              {right === index + 1 && <span class="right"> ✓ right</span>}
-            </span>
-            <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-              <rect class="track" width="100" height="8" />
-              <rect
-                class="fill"
-                width="100"
-                height="8"
-                style={{ transform: `scaleX(${share.toFixed(3)})` }}
-              />
-            </svg>
-            <span class="count">
-              {own === 0 ? "0" : `${numbers.format(own)} · ${percents.format(share)}`}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      {mean !== null && (
+        <p class="mean">
+          <strong>{numbers.format(mean)}</strong> of {choices.length} on average
+        </p>
+      )}
+      <ul class="bars">
+        {options.map((option, index) => {
+          const own = votes[index] ?? 0;
+          const share = own / Math.max(1, sum);
+          return (
+            <li key={index}>
+              <span dir="auto">
+                {option}
+                {right === index + 1 && <span class="right"> ✓ right</span>}
+              </span>
+              <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+                <rect class="track" width="100" height="8" />
+                <rect
+                  class="fill"
+                  width="100"
+                  height="8"
+                  style={{ transform: `scaleX(${share.toFixed(3)})` }}
+                />
+              </svg>
+              <span class="count">
+                {own === 0 ? "0" : `${numbers.format(own)} · ${percents.format(share)}`}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
 }
 

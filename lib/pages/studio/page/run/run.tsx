@@ -7,13 +7,14 @@ import { drawLine } from "../charts.ts";
 import { Editor } from "../editor/editor.tsx";
 import { firstTemplate, NewElement, type NewElementProps, useContentTypes } from "../new_element.tsx";
 import { useCommands } from "../palette.tsx";
+import { optionsOf, titleOf } from "../results.ts";
 import { Share } from "../share.tsx";
 import { Act, Dialog, DialogButtons, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { Desk } from "./desk.ts";
 import { Monitor } from "./monitor.tsx";
 import { clockText, Fault, numbers } from "./row.tsx";
-import { optionsOf, Rundown, titleOf } from "./rundown.ts";
+import { Rundown } from "./rundown.ts";
 import { Timeline } from "./timeline.tsx";
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });

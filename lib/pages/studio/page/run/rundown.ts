@@ -5,6 +5,7 @@ import type { LiveAuthoring } from "../../../../client/mod.ts";
 import { cursorOf, type Document, type Resource, textOf } from "../api.ts";
 import { followAuthoring, keepPresence, type Whereabouts } from "../authoring.ts";
 import { repeat } from "../problem.ts";
+import { choicesOf } from "../results.ts";
 import type { ViewContext } from "../view.ts";
 
 const statsMs = 1_000;
@@ -280,7 +281,7 @@ export class Rundown {
         this.#rounds.set(resource.id, this.#round);
         this.#keep(resource);
         const { actions = 0, options } = stats.get(resource.id) ?? {};
-        const votes = optionsOf(resource.attributes).map((_, index) =>
+        const votes = choicesOf(resource.attributes).map((_, index) =>
           Number(Object(options)[index + 1] ?? 0),
         );
         this.#countOf(resource.id, Number(actions), votes);
@@ -399,29 +400,4 @@ function positionOf({ attributes }: Item): number {
 
 function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((each, index) => each === other[index]);
-}
-
-type Attributes = Readonly<Record<string, unknown>>;
-
-interface Fields {
-  readonly fields?: readonly { readonly values: Readonly<Record<string, unknown>> }[];
-  readonly options?: readonly Fields[];
-}
-
-/** Returns the texts of the options of an element. */
-export function optionsOf({ question }: Attributes): readonly string[] {
-  return ((question as Fields | null)?.options ?? []).map(
-    (option, index) => textIn(option) || String(index + 1),
-  );
-}
-
-/** Returns what an element is called: its name, else its question or its first text. */
-export function titleOf(attributes: Attributes): string {
-  const { name, question, custom_fields: custom, content_type: type } = attributes;
-  return String(name || textIn((question ?? {}) as Fields) || textIn({ fields: custom as never }) || type);
-}
-
-function textIn({ fields: given = [] }: Fields): string {
-  const values = (given ?? []).flatMap(({ values }) => [values.all, ...Object.values(values)]);
-  return String(values.find(value => typeof value === "string" && value !== "") ?? "");
 }

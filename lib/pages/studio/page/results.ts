@@ -1,0 +1,49 @@
+/** What an element is called, what fans choose from, and what their votes say. */
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+interface Fields {
+  readonly fields?: readonly { readonly key?: string; readonly values: Readonly<Record<string, unknown>> }[];
+  readonly options?: readonly Fields[];
+}
+
+/** Returns the texts of the options of an element. */
+export function optionsOf({ question }: Attributes): readonly string[] {
+  return ((question as Fields | null)?.options ?? []).map(
+    (option, index) => textIn(option) || String(index + 1),
+  );
+}
+
+/** Returns what an element is called: its name, else its question or its first text. */
+export function titleOf(attributes: Attributes): string {
+  const { name, question, custom_fields: custom, content_type: type } = attributes;
+  return String(name || textIn((question ?? {}) as Fields) || textIn({ fields: custom as never }) || type);
+}
+
+/** Returns the texts of what votes choose from: options, or the marks of a rating. */
+export function choicesOf(attributes: Attributes): readonly string[] {
+  const options = optionsOf(attributes);
+  if (options.length > 0 || attributes.content_type !== "rating") return options;
+  const valueIn = (key: string): unknown =>
+    ((attributes.custom_fields ?? []) as NonNullable<Fields["fields"]>).find(each => each.key === key)?.values
+      .all;
+  const labels = valueIn("labels");
+  const scale = Math.min(10, Math.max(2, Number(valueIn("scale") ?? 5)));
+  return Array.from({ length: scale }, (_, index) => {
+    const label: unknown = Array.isArray(labels) ? labels[index] : undefined;
+    return typeof label === "string" && label !== "" ? `${index + 1}, ${label}` : String(index + 1);
+  });
+}
+
+/** Returns the mean of a rating, to two decimals; null: the element is none, or nobody has voted. */
+export function meanOf({ content_type: type }: Attributes, votes: readonly number[]): number | null {
+  const count = votes.reduce((sum, each) => sum + each, 0);
+  if (type !== "rating" || count === 0) return null;
+  const sum = votes.reduce((all, each, index) => all + each * (index + 1), 0);
+  return Math.round((100 * sum) / count) / 100;
+}
+
+function textIn({ fields: given = [] }: Fields): string {
+  const values = (given ?? []).flatMap(({ values }) => [values.all, ...Object.values(values)]);
+  return String(values.find(value => typeof value === "string" && value !== "") ?? "");
+}
