@@ -11,7 +11,7 @@ import { assertAccessible, assertFits, openShow, openStudioWorld, type StudioWor
 const points = [{ type: "metric", metricId: "points", metricQuantity: 2 }];
 const votes = {
   ...loyalty,
-  actions: [...loyalty.actions, { name: "vote", clientReportable: true }],
+  actions: [...loyalty.actions, ...["vote", "ask"].map(name => ({ name, clientReportable: true }))],
   rules: [...loyalty.rules, { id: "vote", trigger: { action: "vote" }, effects: points }],
 };
 
@@ -65,8 +65,8 @@ describe("the analytics of an event in the studio", { skip: browserAvailable() }
     assert.match(first ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:00\+05:30,2$/);
     assert.equal(Date.parse(first?.split(",")[0] ?? "") % 60_000, 0);
     assert.deepEqual((await csvOf(page, "CSV of votes")).slice(0, 2), [
-      "Element,Option,Votes",
-      `"'=HYPERLINK(""http://x"")",Home,1`,
+      "Element,Option,Votes,Mean",
+      `"'=HYPERLINK(""http://x"")",Home,1,`,
     ]);
     assert.deepEqual((await csvOf(page, "CSV of Who comes back")).slice(1, 4), ["0,100", "1,0", "2,50"]);
 
@@ -79,6 +79,41 @@ describe("the analytics of an event in the studio", { skip: browserAvailable() }
     await page.context().setOffline(false);
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText(/Not up to date/).waitFor({ state: "detached" });
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows the mean of a rating, and how many answers there are and are shown, also where the show runs", async () => {
+    const { event } = await openShow(world, []);
+    const publish = async (content_type: string): Promise<string> => {
+      const { json } = await world.author("POST", "/elements", {
+        type: "elements",
+        attributes: { content_type, name: `The ${content_type}`, action: "publish" },
+        relationships: { event: { data: { type: "events", id: event } } },
+      });
+      return json.data.id;
+    };
+    const [rating, asked] = [await publish("rating"), await publish("ask")];
+    const fans = [await world.fan("Cem"), await world.fan("Dora")];
+    for (const [index, fan] of fans.entries()) {
+      await fan.act("vote", { elementId: rating, option: 4 + index });
+      await fan.act("ask", { elementId: asked, text: `Why ${index}?` });
+    }
+    await world.platform.idle();
+    const path = `/elements/${asked}/answers`;
+    const { id } = (await world.author("GET", path)).json.data[0];
+    await world.author("PATCH", path, [{ type: "answers", id, attributes: { shown: true } }]);
+    world.clock.advance(5_000);
+    const { page, faults } = await world.open(`#/events/${event}/analytics`);
+    await page.getByText("Mean: 4.5, Votes: 2, people: 2").waitFor();
+    assert.deepEqual((await csvOf(page, "CSV of votes")).slice(4, 6), [
+      "The rating,4,1,4.5",
+      "The rating,5,1,4.5",
+    ]);
+    const written = page.getByRole("row", { name: "The ask" });
+    assert.deepEqual(await written.locator("td").allTextContents(), ["2", "1", "2"]);
+    assert.equal((await csvOf(page, "CSV of answers"))[1], "The ask,2,1,2");
+    await page.goto(`${world.url}/studio#/events/${event}/run`);
+    await page.locator(".item").filter({ hasText: "The rating" }).getByText("4.5 of 5 on average").waitFor();
     assert.deepEqual(faults, []);
   });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -383,7 +383,39 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await editor(page).getByLabel("Url").fill("javascript:alert(1)");
     await page.clock.runFor(1_600);
     await editor(page).getByText("Not saved").waitFor();
-    await editor(page).locator('[data-invalid="true"]').first().waitFor();
+    await editor(page).locator('[data-invalid="true"]').getByText("Expected an https address").waitFor();
+    await editor(page).getByText("Refused: url.").waitFor();
+    assert.equal(await editor(page).getByText("Expected an https address").count(), 1, "once");
+    assert.deepEqual(faults, []);
+  });
+
+  it("has the preview beside the form or one key away, and opens no list over its button", async () => {
+    const id = await draft("message", { name: "news" });
+    const { page, faults } = await edit(id);
+    const preview = editor(page).getByRole("region", { name: "Preview of the draft" });
+    const title = editor(page).getByLabel("Title");
+    const boxOf = async (locator: Locator) => (await locator.boundingBox()) ?? assert.fail();
+    await page.setViewportSize({ width: 900, height: 700 });
+    await preview.waitFor();
+    const [left, right] = [await boxOf(title), await boxOf(preview)];
+    assert.ok(left.x + left.width <= right.x && right.y < 700, JSON.stringify([left, right]));
+    await assertFits(page);
+    await page.setViewportSize({ width: 600, height: 700 });
+    await title.focus();
+    await page.keyboard.press("Alt+p");
+    await editor(page).locator("[data-preview]:focus").waitFor();
+    assert.ok((await boxOf(preview)).y < 700);
+    await page.keyboard.press("Alt+p");
+    assert.equal(await title.evaluate(each => each === document.activeElement), true);
+    await page.setViewportSize({ width: 900, height: 420 });
+    const button = page.getByRole("button", { name: "New element", exact: true });
+    await button.click();
+    const [menu, own] = [await boxOf(page.locator(".menu:popover-open")), await boxOf(button)];
+    assert.ok(
+      menu.y >= own.y + own.height - 1 || menu.y + menu.height <= own.y + 1,
+      JSON.stringify([menu, own]),
+    );
+    assert.ok(menu.y >= 0 && menu.y + menu.height <= 420, JSON.stringify(menu));
     assert.deepEqual(faults, []);
   });
 });

@@ -129,6 +129,8 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
       start_offset,
       ...asked,
     });
+    const target = await openEvent([], "Second show");
+    world.clock.advance(5_000);
     const event = await openEvent([
       { name: "First", ...asked },
       { name: "Rail", content_type: "group" },
@@ -136,7 +138,7 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
       timed("Early", 3_000),
       timed("Late", 3_600),
     ]);
-    const target = await openEvent([], "Second show");
+    world.clock.advance(5_000);
     const { page, faults } = await world.open(`#/events/${event}/plan`);
     const batches = countBatches(page);
     const dialog = page.getByRole("dialog");
@@ -157,8 +159,22 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     assert.deepEqual(await offsets(), [0, 0, 0, 3_090, 3_690]);
     await page.keyboard.press("Control+z");
     await row(page, "Late").getByText("+1:00:00").waitFor();
+    await page.getByRole("button", { name: "Shift times…" }).press("Enter");
+    await dialog.getByLabel("By minutes and seconds").fill("-49:59");
+    await dialog.getByText("1 would come to a time that has passed: taken by hand instead.").waitFor();
+    await page.keyboard.press("Enter");
+    await row(page, "Late").getByText("+10:01").waitFor();
+    const [early] = (await elementsOf(event)).filter(({ name }) => name === "Early");
+    assert.deepEqual([early?.state, early?.start_mode], ["non_scheduled", "manual"], "nobody sees it");
+    await page.keyboard.press("Control+z");
+    await row(page, "Early").getByText("+50:00").waitFor();
 
+    // Pages of one event stand for a project with many.
+    await page.route(/page%5Bcount%5D=100.*sort=-start_time|sort=-start_time.*page%5Bcount%5D=100/, route =>
+      route.continue({ url: route.request().url().replace("page%5Bcount%5D=100", "page%5Bcount%5D=1") }),
+    );
     await page.getByRole("button", { name: "Copy to…" }).press("Enter");
+    await dialog.getByRole("button", { name: "Show older shows" }).press("Enter");
     await dialog.getByLabel("Show").selectOption({ label: "Second show" });
     await dialog.getByRole("button", { name: "Copy" }).press("Enter");
     await page.getByText("Copied to Second show: 5").waitFor();
@@ -189,12 +205,13 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     );
     const back = await elementsOf(event);
     assert.equal(back[2]?.parent, back[1]?.id, "what was inside is inside again");
-    assert.equal(batches.length, 6);
+    assert.equal(batches.length, 8);
     assert.deepEqual(faults, []);
   });
 
   it("pastes elements after a preview, in one batch, and nothing where a row has a fault", async () => {
     const event = await openEvent([{ name: "First", ...asked }]);
+    world.clock.advance(5_000);
     const { page, faults } = await world.open(`#/events/${event}/plan`);
     const batches = countBatches(page);
     await row(page, "First").waitFor();
@@ -209,10 +226,12 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 800 });
     await assertFits(page);
-    await text.fill(csv);
-    await dialog.getByRole("button", { name: "Make 1 element" }).press("Enter");
+    await text.fill(`${csv}poll,Third,Now?,Home,Away,0:01\n`);
+    await dialog.getByRole("row", { name: "Third" }).getByText("has passed: taken by hand").waitFor();
+    await dialog.getByRole("button", { name: "Make 2 elements" }).press("Enter");
 
     await row(page, "Second").getByText("+1:00:00").waitFor();
+    assert.equal((await elementsOf(event)).find(({ name }) => name === "Third")?.state, "non_scheduled");
     await page.keyboard.press("Control+z");
     await until("it is gone", async () => (await namesOf(event)).join() === "First");
     assert.equal(batches.length, 2);

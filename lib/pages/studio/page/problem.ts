@@ -16,7 +16,9 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof GrandstandError)) return "The page has a fault. Reload it.";
   const { status } = error;
   const general = status < 500 ? "The platform refused the request." : "The platform has a problem.";
-  return `${meanings[status] ?? general} ${detailOf(error).slice(0, detailCharactersMax)}`.trim();
+  const detail = detailOf(error).slice(0, detailCharactersMax);
+  const meaning = meanings[status] ?? (status < 500 && detail !== "" ? "" : general);
+  return `${meaning} ${detail}`.trim();
 }
 
 /** Returns the explanation of the server, if it says more than the status. */

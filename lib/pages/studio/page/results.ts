@@ -1,4 +1,6 @@
-/** What an element is called, what fans choose from, and what their votes say. */
+/** What an element is called, what fans choose from, what their votes say, and what nobody has written yet. */
+
+import type { ContentType } from "../../../authoring/table/content_types.ts";
 
 type Attributes = Readonly<Record<string, unknown>>;
 
@@ -33,6 +35,37 @@ export function choicesOf(attributes: Attributes): readonly string[] {
     const label: unknown = Array.isArray(labels) ? labels[index] : undefined;
     return typeof label === "string" && label !== "" ? `${index + 1}, ${label}` : String(index + 1);
   });
+}
+
+/** Returns what a new element can begin as: each template of a type, or nothing but the type. */
+export function beginningsOf(type: ContentType) {
+  const { name, content_type: contentType, templates } = type;
+  const [first, ...others] = templates ?? [];
+  if (others.length === 0) return [{ label: name, contentType, data: first?.data ?? {} }];
+  return (templates ?? []).map(({ name: key, title, data }) => ({
+    label: `${name}: ${title ?? key}`,
+    contentType,
+    data,
+  }));
+}
+
+/** Returns the names of the texts that an element still has from a template of its type: nobody wrote them for this show. */
+export function textsOfTemplate(type: ContentType | undefined, attributes: Attributes): readonly string[] {
+  const { question, custom_fields: groups, templates } = type ?? {};
+  const texts = [...(question ?? []), ...(groups ?? []).flatMap(({ properties }) => properties ?? [])].filter(
+    ({ type: kind, field, default: preset }) =>
+      ["text", "rich_text", "url"].includes(kind ?? field ?? "") && preset === undefined,
+  );
+  const valuesOf = (data: Attributes, key: string): string | undefined => {
+    const { fields } = (data.question ?? {}) as Fields;
+    const all = [...(fields ?? []), ...((data.custom_fields ?? []) as NonNullable<Fields["fields"]>)];
+    return JSON.stringify(all.find(each => each.key === key)?.values);
+  };
+  const kept = texts.filter(({ key }) => {
+    const own = valuesOf(attributes, key);
+    return own !== undefined && (templates ?? []).some(({ data }) => valuesOf(data, key) === own);
+  });
+  return kept.map(({ key, label }) => (label ?? key).toLowerCase());
 }
 
 /** Returns the mean of a rating, to two decimals; null: the element is none, or nobody has voted. */

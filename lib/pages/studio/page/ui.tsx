@@ -187,6 +187,9 @@ interface MenuProps {
   readonly note?: string;
 }
 
+/** Room between a list and the edge of the window, in px. */
+const edge = 8;
+
 /** A button that opens a list of links and buttons. */
 export function Menu({ label, items, mark = "⋯", note }: MenuProps) {
   const id = useId();
@@ -199,8 +202,12 @@ export function Menu({ label, items, mark = "⋯", note }: MenuProps) {
     if (!isOpen || button.current === null || current === null) return;
     const place = button.current.getBoundingClientRect();
     const { offsetWidth, offsetHeight } = current;
-    const below = place.bottom + offsetHeight < innerHeight ? place.bottom : place.top - offsetHeight;
-    current.style.top = `${Math.max(0, below)}px`;
+    // Never over the button: a list that is too long for both sides scrolls on the larger one.
+    const [above, below] = [place.top - edge, innerHeight - place.bottom - edge];
+    const isBelow = offsetHeight <= below || below >= above;
+    const height = Math.min(offsetHeight, isBelow ? below : above);
+    current.style.maxHeight = `${height}px`;
+    current.style.top = `${isBelow ? place.bottom : place.top - height}px`;
     current.style.left = `${Math.max(8, place.right - offsetWidth)}px`;
     current.querySelector<HTMLElement>("a, button")?.focus();
   }, [isOpen]);

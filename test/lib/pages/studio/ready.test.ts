@@ -76,6 +76,13 @@ describe("readiness of elements", () => {
     });
   });
 
+  it("notes a text that is still that of the template", () => {
+    const sample = { fields: [text("question", { all: "Who wins?" })], options: options("Home", "Away") };
+    assert.deepEqual(lines([poll("sample", { question: sample }), poll("own")]), {
+      sample: ["Still the text of the template: question"],
+    });
+  });
+
   it("names timecodes that overlap, and those after the end, but not of what belongs together", () => {
     const elements = [
       poll("first", timed(0, 60)),

@@ -76,6 +76,7 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
       onKeyDown={event => {
         const isOfDialog = (event.target as Element).closest("dialog") !== null;
         if (event.key === "Escape" && !isOfDialog) close();
+        if (event.altKey && event.code === "KeyP") goToPreview(event, panel.current);
       }}
     >
       <Head editing={editing} desk={desk} type={type} close={close} />
@@ -91,6 +92,22 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
       )}
     </aside>
   );
+}
+
+/** Leads from a field to the preview, and back to the field. */
+function goToPreview(event: KeyboardEvent, panel: HTMLElement | null): void {
+  const preview = panel?.querySelector<HTMLElement>("[data-preview]");
+  if (preview === null || preview === undefined) return;
+  event.preventDefault();
+  const { activeElement } = document;
+  if (activeElement === preview) {
+    panel?.querySelector<HTMLElement>("[data-left]")?.focus();
+    return;
+  }
+  for (const left of panel?.querySelectorAll<HTMLElement>("[data-left]") ?? []) delete left.dataset.left;
+  if (activeElement instanceof HTMLElement) activeElement.dataset.left = "";
+  preview.focus();
+  preview.scrollIntoView({ block: "nearest" });
 }
 
 /** Reads the type of an element; where the app does not have it, a type of the fields that the element has. */
@@ -186,26 +203,30 @@ function SavedLine({ editing }: { readonly editing: Editing }) {
   );
 }
 
-/** What the server refused; the fields below say the same beside each value. */
+/** What the server refused. A fault of a field is said beside its value, which this names. */
 function Faults({ editing }: { readonly editing: Editing }) {
   const { value } = editing.saved;
   if (value.kind !== "refused") return null;
+  const faults = editing.faults.value;
+  const fields = [...new Set(faults.flatMap(({ path }) => (hasField(path) ? [nameOf(path)] : [])))];
+  const others = faults.filter(({ path }) => !hasField(path));
   return (
     <div class="problem stack" role="alert">
-      <p>{value.text}</p>
-      <ul>
-        {editing.faults.value.map(({ path, text: fault }) => (
-          <li key={`${path} ${fault}`}>
-            {path !== null && <strong>{nameOf(path)}: </strong>}
-            {fault}
-          </li>
-        ))}
-      </ul>
+      {fields.length > 0 && <p>Refused: {fields.join(", ")}. The reason is beside the value.</p>}
+      {faults.length === 0 && <p>{value.text}</p>}
+      {others.map(({ text: fault }) => (
+        <p key={fault}>{fault}</p>
+      ))}
       <button type="button" onClick={() => void editing.save()}>
         Save again
       </button>
     </div>
   );
+}
+
+/** True for a value that has a field: the list of options has one for each. */
+function hasField(path: Path | null): path is Path {
+  return path !== null && (path.length !== 2 || path[1] !== "options");
 }
 
 function Form({
@@ -221,27 +242,29 @@ function Form({
   const { isFrozen: isPublished } = editing;
   const props = { editing, type, locale, isFrozen: isPublished || isReadOnly, isReadOnly };
   return (
-    <form class="stack" onSubmit={event => event.preventDefault()}>
-      {isReadOnly && <p class="note">You can read. {desk.refusal}</p>}
-      {!isReadOnly && isPublished && (
-        <p class="note">Published: what fans have seen stays. Results and answer can still change.</p>
-      )}
-      <Labelled {...props} path={["name"]} label="Name for your team" control={text("text", 200)} />
-      {locales.length > 0 && (
-        <Languages locales={locales} locale={locale} choose={setLocale} editing={editing} type={type} />
-      )}
-      <Content {...props} />
-      <Options {...props} />
-      <Details {...props} />
-      <Labelled
-        {...props}
-        isFrozen={isReadOnly}
-        path={["annotations", "notes"]}
-        label="Notes for the team"
-        control={area}
-      />
+    <div class="formed">
+      <form class="stack" onSubmit={event => event.preventDefault()}>
+        {isReadOnly && <p class="note">You can read. {desk.refusal}</p>}
+        {!isReadOnly && isPublished && (
+          <p class="note">Published: what fans have seen stays. Results and answer can still change.</p>
+        )}
+        <Labelled {...props} path={["name"]} label="Name for your team" control={text("text", 200)} />
+        {locales.length > 0 && (
+          <Languages locales={locales} locale={locale} choose={setLocale} editing={editing} type={type} />
+        )}
+        <Content {...props} />
+        <Options {...props} />
+        <Details {...props} />
+        <Labelled
+          {...props}
+          isFrozen={isReadOnly}
+          path={["annotations", "notes"]}
+          label="Notes for the team"
+          control={area}
+        />
+      </form>
       <DraftPreview desk={desk} editing={editing} locale={locale} />
-    </form>
+    </div>
   );
 }
 
@@ -456,8 +479,10 @@ function Details({ type, ...props }: PartProps) {
     <Labelled {...props} path={[name]} label={label} help={help} control={numeric(1, { min: 0 }, 0)} />
   );
   const open = { ...props, isFrozen: isReadOnly };
+  // A fault that nobody sees is not mended.
+  const hasFault = editing.faults.value.some(({ path }) => path?.length === 1 && path[0] !== "name");
   return (
-    <details class="group">
+    <details class="group" open={hasFault}>
       <summary>Time, votes and results</summary>
       <div class="pairs">
         {number("duration", "Open for, in seconds", "0: until you stop it")}
@@ -533,11 +558,16 @@ function DraftPreview({
   const hasShow = useShow(desk.rundown.eventId);
   if (element == null || !hasShow) return null;
   return (
-    <Preview
-      event={desk.rundown.eventId}
-      element={element}
-      draft={draft}
-      locale={locale === "all" ? undefined : locale}
-    />
+    <section class="drafted" aria-label="Preview of the draft" data-preview tabIndex={-1}>
+      <p class="quiet">
+        Preview <kbd>Alt P</kbd>
+      </p>
+      <Preview
+        event={desk.rundown.eventId}
+        element={element}
+        draft={draft}
+        locale={locale === "all" ? undefined : locale}
+      />
+    </section>
   );
 }

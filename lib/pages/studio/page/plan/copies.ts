@@ -137,7 +137,7 @@ export async function copying(
   const inside = rundown.order().filter(id => chosen.has(rundown.item(id)?.parent ?? ""));
   const elements = await readElements(context, rundown.eventId, new Set([...ids, ...inside]));
   // A timecode of a show that runs may have passed: fans would see the copy at once.
-  const isRunning = event.attributes.state === "current";
+  const isRunning = event.attributes.state === "current" || event.attributes.state === "on_demand";
   const drafts = elements.map(element => {
     const attributes = withoutMarks(element.attributes);
     return { ...element, attributes: isRunning ? { ...attributes, start_mode: "manual" } : attributes };

@@ -83,13 +83,20 @@ interface DialogProps {
 
 const offsetOf = ({ attributes }: Item): number => Number(attributes.start_offset ?? 0);
 
+/** Returns the attributes of a time of the show. At one that has passed, an element would go on air at once. */
+function timeOf({ rundown }: Desk, start_offset: number): Item["attributes"] {
+  return rundown.byHandIfPassed({ start_mode: "timecode", start_offset });
+}
+
 function Shift({ desk, items, close }: DialogProps) {
   const [text, setText] = useState("+1:00");
   const [fault, setFault] = useState("");
   const timed = items.filter(item => zoneOf(item) === "next" && item.attributes.start_mode === "timecode");
   const others = items.length - timed.length;
+  const change = secondsOf(text);
+  const late = change === null ? [] : timed.filter(item => desk.rundown.hasPassed(offsetOf(item) + change));
   function shift(): void {
-    const by = secondsOf(text);
+    const by = change;
     const earliest = Math.min(...timed.map(offsetOf));
     const wrong =
       timed.length > operationsMax
@@ -102,20 +109,20 @@ function Shift({ desk, items, close }: DialogProps) {
     setFault(wrong);
     if (wrong !== "" || by === null) return;
     close();
-    const to =
-      (offset: (item: Item) => number) =>
-      (item: Item): Operation => ({
-        op: "update",
-        data: { type: "elements", id: item.id, attributes: { start_offset: offset(item) } },
-      });
+    const to = ({ id }: Item, attributes: Item["attributes"]): Operation => ({
+      op: "update",
+      data: { type: "elements", id, attributes },
+    });
     const guarded = (item: Item): Operation => ({
-      ...to(each => offsetOf(each) + by)(item),
+      ...to(item, timeOf(desk, offsetOf(item) + by)),
       ...(item.etag !== undefined && { meta: { if_match: item.etag } }),
     });
+    const restored = (item: Item): Operation =>
+      to(item, { start_mode: "timecode", start_offset: offsetOf(item) });
     const label = `Shift ${timed.length} times`;
     void desk.attempt("", async () => {
       const operations = timed.map(guarded);
-      const results = await desk.history.make({ label, operations, inverse: timed.map(to(offsetOf)) });
+      const results = await desk.history.make({ label, operations, inverse: timed.map(restored) });
       desk.rundown.take(results.map(({ data }) => data));
     });
   }
@@ -138,6 +145,11 @@ function Shift({ desk, items, close }: DialogProps) {
             : `${timed.length} with a time.`}
           {timed.length > 0 && others > 0 && ` ${others} without one stay as they are.`}
         </p>
+        {late.length > 0 && (
+          <p class="warned" role="status">
+            {late.length} would come to a time that has passed: taken by hand instead.
+          </p>
+        )}
         <p class="fault" role="alert">
           {fault}
         </p>

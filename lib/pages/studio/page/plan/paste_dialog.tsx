@@ -48,7 +48,11 @@ export function PasteDialog({ context, desk, types, locales, close }: PasteProps
   const count = pasted?.elements.length ?? 0;
   async function make(): Promise<void> {
     setFault("");
-    const { operations, ids } = await additionsOf(eventId, pasted?.elements ?? []);
+    const elements = (pasted?.elements ?? []).map(element => ({
+      ...element,
+      attributes: rundown.byHandIfPassed(element.attributes),
+    }));
+    const { operations, ids } = await additionsOf(eventId, elements);
     try {
       const results = await makeOperations(context.api, operations);
       desk.history.note({ label: `Paste ${count} elements`, inverse: removalOf(results) });
@@ -78,7 +82,7 @@ export function PasteDialog({ context, desk, types, locales, close }: PasteProps
             onInput={event => setText(event.currentTarget.value)}
           />
         </label>
-        {pasted !== null && <Preview pasted={pasted} />}
+        {pasted !== null && <Preview pasted={pasted} hasPassed={at => rundown.hasPassed(at)} />}
         <p class="fault" role="alert">
           {fault}
         </p>
@@ -101,7 +105,12 @@ function refusalOf(error: unknown, ids: readonly string[], pasted: Pasted | null
   return row === undefined ? messageOf(error) : `${row.place}, ${row.name}: ${messageOf(error)}`;
 }
 
-function Preview({ pasted: { rows, faults } }: { readonly pasted: Pasted }) {
+interface PreviewProps {
+  readonly pasted: Pasted;
+  readonly hasPassed: (at: number) => boolean;
+}
+
+function Preview({ pasted: { rows, faults }, hasPassed }: PreviewProps) {
   const faulty = rows.filter(row => row.faults.length > 0);
   const shown = [...faulty, ...rows.filter(row => row.faults.length === 0)].slice(0, rowsMax);
   const summary =
@@ -135,7 +144,7 @@ function Preview({ pasted: { rows, faults } }: { readonly pasted: Pasted }) {
             </thead>
             <tbody>
               {shown.map(row => (
-                <PreviewRow key={row.place} row={row} />
+                <PreviewRow key={row.place} row={row} hasPassed={hasPassed} />
               ))}
             </tbody>
           </table>
@@ -145,7 +154,11 @@ function Preview({ pasted: { rows, faults } }: { readonly pasted: Pasted }) {
   );
 }
 
-function PreviewRow({ row: { place, name, type, at, inside, faults } }: { readonly row: PastedRow }) {
+interface PreviewRowProps extends Pick<PreviewProps, "hasPassed"> {
+  readonly row: PastedRow;
+}
+
+function PreviewRow({ row: { place, name, type, at, inside, faults }, hasPassed }: PreviewRowProps) {
   return (
     <tr>
       <td>{place}</td>
@@ -159,7 +172,10 @@ function PreviewRow({ row: { place, name, type, at, inside, faults } }: { readon
         ))}
       </th>
       <td>{type}</td>
-      <td>{at === null ? "" : `+${clockText(at)}`}</td>
+      <td>
+        {at !== null && `+${clockText(at)}`}
+        {at !== null && hasPassed(at) && <span class="warned"> has passed: taken by hand</span>}
+      </td>
     </tr>
   );
 }

@@ -38,7 +38,7 @@ export function Plan({ context }: { readonly context: ViewContext }) {
   const chosen = useSignal<ReadonlySet<string>>(new Set());
   const { rundown } = desk;
   useEffect(() => rundown.start(), []);
-  const types = useContentTypes(context, rundown.projectId);
+  const types = useContentTypes(context, desk);
   const project = context.chain.find(({ type }) => type === "projects");
   const locales = (project?.attributes.locales ?? []) as readonly string[];
   const show: PlannedShow = { types, locales, duration: durationOf(rundown.event.value) };
@@ -56,7 +56,7 @@ export function Plan({ context }: { readonly context: ViewContext }) {
       {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
       <Fault desk={desk} id="" />
       <div class="row">
-        <NewElement context={context} desk={desk} types={types} />
+        <NewElement context={context} desk={desk} />
         <Paste planning={planning} />
         <Many context={context} desk={desk} chosen={chosen} />
       </div>

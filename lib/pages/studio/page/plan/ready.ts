@@ -4,7 +4,7 @@ import { type Content, contentFaults } from "../../../../authoring/table/content
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import { missingTexts, nameOf, pathOf } from "../editor/contents.ts";
 import { type Attributes, readerOf } from "../editor/merge.ts";
-import { titleOf } from "../results.ts";
+import { textsOfTemplate, titleOf } from "../results.ts";
 
 export interface Planned {
   readonly id: string;
@@ -71,6 +71,10 @@ function contentLacks({ attributes }: Planned, { types, locales }: PlannedShow):
   return [
     ...faults.map(fault => ({ text: wordsOf(fault, attributes), isRefused: true })),
     ...missing.map(text => ({ text, isRefused: false })),
+    ...textsOfTemplate(type, attributes).map(name => ({
+      text: `Still the text of the template: ${name}`,
+      isRefused: false,
+    })),
   ];
 }
 

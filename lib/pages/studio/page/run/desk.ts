@@ -1,11 +1,12 @@
 /** What a producer does to a show. Actions are sent at once or refused; nothing waits for a connection. */
 
 import { signal } from "@preact/signals";
+import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import { type Resource, textOf } from "../api.ts";
 import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
-import { optionsOf, titleOf } from "../results.ts";
+import { optionsOf, textsOfTemplate, titleOf } from "../results.ts";
 import { ask } from "../ui.tsx";
 import { attributesToCopy, type History, historyOf, makeOperations, type Operation } from "../undo.ts";
 import { refusalOf, type ViewContext } from "../view.ts";
@@ -27,6 +28,8 @@ export class Desk {
   readonly asksAnswer = signal<string | null>(null);
   /** Ids of what is being changed; "" is the event. */
   readonly busy = signal<readonly string[]>([]);
+  /** Types of the project's app; null: it has none, or nobody has read them yet. */
+  readonly types = signal<readonly ContentType[] | null>(null);
   readonly #context: ViewContext;
   readonly history: History;
   #pressedAt = Number.NEGATIVE_INFINITY;
@@ -60,9 +63,17 @@ export class Desk {
     this.#pressedAt = performance.now();
     this.cued.value = this.cued.value === id ? null : id;
     this.rundown.cue(this.cued.value);
+    const kept = this.textsOfTemplate(item);
+    const warning = kept.length === 0 ? "" : `. Still the text of the template: ${kept.join(", ")}`;
     this.#context.announce(
-      this.cued.value === null ? "Nothing is cued" : `Cued: ${titleOf(item.attributes)}`,
+      this.cued.value === null ? "Nothing is cued" : `Cued: ${titleOf(item.attributes)}${warning}`,
     );
+  }
+
+  /** Returns the names of the texts that an element still has from a template. */
+  textsOfTemplate({ attributes }: Item): readonly string[] {
+    const type = this.types.value?.find(each => each.content_type === attributes.content_type);
+    return textsOfTemplate(type, attributes);
   }
 
   /** Publishes what is cued, the elements of a wrapper before the wrapper. Returns whether something was taken. */
@@ -92,7 +103,8 @@ export class Desk {
       item.id,
       [...children, item].map(({ id: each }) => updateOf(each, { action: "publish" })),
     );
-    this.#context.announce(isTaken ? `On air: ${title}` : `Not published: ${title}`);
+    // A refusal is said in its row, once.
+    if (isTaken) this.#context.announce(`On air: ${title}`);
     return isTaken;
   }
 
@@ -258,7 +270,7 @@ export class Desk {
     const relationships = { event: { data: { type: "events", id: this.rundown.eventId } } };
     const parent = this.rundown.item(id)?.parent ?? null;
     const linked = parent === null ? {} : { parent: { data: { type: "elements", id: parent } } };
-    const attributes = attributesToCopy(data.attributes);
+    const attributes = this.rundown.byHandIfPassed(attributesToCopy(data.attributes));
     return { type: "elements", attributes, relationships: { ...relationships, ...linked } };
   }
 

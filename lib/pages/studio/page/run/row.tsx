@@ -82,7 +82,9 @@ function When({ desk, item }: ItemProps) {
       return closesAt === null ? `on air ${since}` : `${clockText(closesAt - now)} left`;
     }
     if (zone === "done") return attributes.state === "past" ? "" : String(attributes.state).replace("_", " ");
+    const kept = desk.textsOfTemplate(item);
     const parts = [
+      ...(kept.length > 0 ? [`${kept.join(", ")} of the template`] : []),
       ...(attributes.start_mode === "timecode" ? [`at +${clockText(Number(attributes.start_offset))}`] : []),
       ...(Number(attributes.duration) > 0 ? [`open ${clockText(Number(attributes.duration))}`] : []),
       ...(children > 0 ? [`${children} inside`] : []),

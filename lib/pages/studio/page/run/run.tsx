@@ -5,9 +5,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { textOf } from "../api.ts";
 import { drawLine } from "../charts.ts";
 import { Editor } from "../editor/editor.tsx";
-import { firstTemplate, NewElement, type NewElementProps, useContentTypes } from "../new_element.tsx";
+import { NewElement, type NewElementProps, useContentTypes } from "../new_element.tsx";
 import { useCommands } from "../palette.tsx";
-import { optionsOf, titleOf } from "../results.ts";
+import { beginningsOf, optionsOf, titleOf } from "../results.ts";
 import { Share } from "../share.tsx";
 import { Act, Dialog, DialogButtons, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
@@ -24,7 +24,7 @@ export function Run({ context }: { readonly context: ViewContext }) {
   const desk = useMemo(() => new Desk(context, new Rundown(context)), []);
   const current = useSignal<string | null>(null);
   const { rundown } = desk;
-  const types = useContentTypes(context, rundown.projectId);
+  useContentTypes(context, desk);
   useEffect(() => rundown.start(), []);
   const isEmpty = rundown.isLoaded.value && rundown.items.size === 0 && rundown.order().length === 0;
   const { ids } = rundown;
@@ -41,14 +41,14 @@ export function Run({ context }: { readonly context: ViewContext }) {
       {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
       <Fault desk={desk} id="" />
       {isEmpty && !hasRows ? (
-        <Empty context={context} desk={desk} types={types} />
+        <Empty context={context} desk={desk} />
       ) : !hasRows ? (
         <Skeleton />
       ) : (
         <div class="desk" data-edits={item !== null}>
           <div class="stack">
             <Timeline desk={desk} current={current} />
-            <NewElement context={context} desk={desk} types={types} />
+            <NewElement context={context} desk={desk} />
           </div>
           {item === null ? (
             <Monitor context={context} desk={desk} id={shown} />
@@ -248,23 +248,20 @@ interface PartProps {
 
 const firstTypes = ["poll", "quiz", "message"];
 
-function Empty({ context, desk, types }: NewElementProps) {
-  const first = firstTypes.flatMap(name => (types ?? []).filter(({ content_type: type }) => type === name));
+function Empty({ context, desk }: NewElementProps) {
+  const types = desk.types.value ?? [];
+  const first = firstTypes.flatMap(name => types.filter(({ content_type: type }) => type === name));
   return (
     <section class="empty stack">
       <h2>Add your first element</h2>
       <p>It begins as a draft that only your team sees.</p>
       <div class="row">
-        {first.map(type => (
-          <Act
-            key={type.content_type}
-            refusal={desk.refusal}
-            onPress={() => void desk.create(type.content_type, firstTemplate(type))}
-          >
-            {type.name}
+        {first.flatMap(beginningsOf).map(({ label, contentType, data }) => (
+          <Act key={label} refusal={desk.refusal} onPress={() => void desk.create(contentType, data)}>
+            {label}
           </Act>
         ))}
-        <NewElement context={context} desk={desk} types={types} />
+        <NewElement context={context} desk={desk} />
       </div>
     </section>
   );

@@ -146,6 +146,21 @@ export class Rundown {
     if (!isHeld) this.#arrange();
   }
 
+  /** Returns attributes of a new element without a timecode that has passed, by which fans would see it at once. */
+  byHandIfPassed<A extends Item["attributes"]>(attributes: A): A {
+    const { start_mode: mode, start_offset: offset } = attributes;
+    return mode === "timecode" && this.hasPassed(Number(offset ?? 0))
+      ? { ...attributes, start_mode: "manual" }
+      : attributes;
+  }
+
+  /** Returns true if the show has run for longer than an offset in seconds. */
+  hasPassed(offset: number): boolean {
+    const { state, start_at: begin } = this.event.peek().attributes;
+    const isOpen = state === "current" || state === "on_demand";
+    return isOpen && Number(begin ?? 0) + offset <= this.now.peek();
+  }
+
   item(id: string): Item | undefined {
     return this.items.get(id)?.value;
   }
