@@ -390,7 +390,8 @@ async function reportDemo(platform: Platform, report: DemoReport): Promise<Repor
   const producer = await authors.findOrCreate(demoProducer, { name: "Demo producer", operator: true });
   const { token } = await authors.createToken({ userId: producer.id, name: "Login", isLogin: true });
   const outbox = hasOutbox ? `\noutbox       ${baseUrl}${outboxPath} (keeps mail for everyone to read)` : "";
-  const text = `${pages(demo, token)}\n\n${credentials(demo)}${outbox}\n\n${demoWalk(demo)}`;
+  // A terminal shows the end: what to open first stands there.
+  const text = `\n${demoWalk(demo)}\n\n${credentials(demo)}${outbox}\n\n${pages(demo, token)}`;
   return { ids, producerToken: token, text };
 }
 

@@ -1,4 +1,4 @@
-/** The two pages that `npm start` prints first, opened as they stand there. */
+/** The two pages that `npm start` prints last, opened as they stand there. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -21,6 +21,7 @@ describe("the pages of the demo", { skip: browserAvailable() }, () => {
       const [, address = ""] = await server.match(new RegExp(`^${name} +(\\S+)$`, "m"));
       addresses.push(address);
     }
+    assert.match(server.stdout(), /\nfans .*\nstudio .*\n$/, "the end of what a terminal shows");
   });
   after(async () => {
     await browser.close();
