@@ -4,6 +4,7 @@
  *
  * ```sh
  * npm run build
+ * npm run build -- --no-types   # without declarations, which a server does not need
  * ```
  */
 
@@ -73,8 +74,8 @@ export async function bundle(folder: string): Promise<void> {
   });
 }
 
-/** Writes the declarations of everything into a folder. @throws {Error} The types have errors. */
-export async function declare(folder: string): Promise<void> {
+/** Writes the declarations of everything into a folder. */
+async function declare(folder: string): Promise<void> {
   const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
   const { status } = spawnSync(
     process.execPath,
@@ -98,5 +99,5 @@ export async function declare(folder: string): Promise<void> {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   rmSync(`${root}dist`, { recursive: true, force: true });
   await bundle("dist");
-  await declare("dist");
+  if (!process.argv.includes("--no-types")) await declare("dist");
 }

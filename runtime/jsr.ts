@@ -1,6 +1,6 @@
 /**
- * Writes the package for JSR into an empty folder: what npm gets, with a `jsr.json` made from `package.json`. JSR takes scripts with
- * declarations; from sources it would infer no types of schemas.
+ * Writes the package for JSR into an empty folder: the build for npm, with a `jsr.json` made from `package.json`. JSR takes scripts
+ * with declarations; from sources it would infer no types of schemas.
  *
  * ```sh
  * npm run jsr -- <folder>
@@ -10,7 +10,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundle, declare } from "./build.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -61,8 +60,7 @@ const [given] = process.argv.slice(2);
 if (given === undefined) throw new Error("Name an empty folder: npm run jsr -- <folder>");
 const folder = resolve(given);
 mkdirSync(folder, { recursive: true });
-await bundle(folder);
-await declare(folder);
+cpSync(`${root}dist`, folder, { recursive: true });
 for (const [, script] of entries) typeEntry(join(folder, script));
 for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
   if (path.endsWith(".d.ts")) linkDeclarations(join(folder, path));

@@ -36,7 +36,6 @@ const sharingMax = 10;
 /** The longest files, longest first: each has a process of its own, and they start before the others. */
 const longest: readonly string[] = [
   "test/season/season.test.ts",
-  "test/runtime/pack.test.ts",
   "test/http/tenants.test.ts",
   "test/simulation/simulation.test.ts",
   "test/lib/fans/loyalty/products/crashes.test.ts",
@@ -84,6 +83,8 @@ const sources: Plugin = {
 /** Returns the files of each process, the longest first. Neighbours share one, except where tests start programs or servers. */
 function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const alone = longest.filter(file => files.includes(file)).map(file => [file]);
+  // Built and packed once for all of them.
+  const packed = files.filter(file => /^test\/runtime\/(?:pack|jsr|guides)\./.test(file));
   const browser = files.filter(file => file.startsWith("test/browser/"));
   // Two browsers for all of them: one for what the studio shows.
   const ofStudio = (file: string): boolean => file.startsWith("test/browser/studio");
@@ -91,12 +92,12 @@ function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const separate: string[][] = [];
   const shared: string[][] = [];
   for (const file of files) {
-    if (longest.includes(file) || browser.includes(file)) continue;
+    if ([...longest, ...packed, ...browser].includes(file)) continue;
     if (!/^test\/(?:lib|http|repo|adapters\/(?!redis))/.test(file)) separate.push([file]);
     else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
     else shared.push([file]);
   }
-  return [...browsers.filter(some => some.length > 0), ...alone, ...separate, ...shared];
+  return [...browsers, packed, ...alone, ...separate, ...shared].filter(some => some.length > 0);
 }
 
 /** Bundles the files of each process, and returns the paths of the bundles. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Seed } from "../../lib/fans/directory/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
@@ -141,6 +141,11 @@ export async function assertAccessible(page: Page): Promise<void> {
     const violations = found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
     assert.deepEqual(violations, [], colorScheme);
   }
+}
+
+/** Presses Enter on a button once it can be pressed, which `Locator.press` does not wait for. */
+export async function press(button: Locator): Promise<void> {
+  await button.and(button.page().locator(':not([aria-disabled="true"])')).press("Enter");
 }
 
 /** Asserts that the page is as narrow as its window. */

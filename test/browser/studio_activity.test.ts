@@ -5,7 +5,14 @@ import { after, before, describe, it } from "node:test";
 import { personWith } from "../http/_people.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
-import { assertAccessible, assertFits, openShow, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import {
+  assertAccessible,
+  assertFits,
+  openShow,
+  openStudioWorld,
+  press,
+  type StudioWorld,
+} from "./_studio.ts";
 
 describe("the activity of a project in the studio", { skip: browserAvailable() }, () => {
   let world: StudioWorld;
@@ -39,7 +46,7 @@ describe("the activity of a project in the studio", { skip: browserAvailable() }
     await assertAccessible(page);
     await page.getByLabel("Kind").selectOption("elements");
     await page.getByText("0 of 100 that were read").waitFor();
-    await page.getByRole("button", { name: "Show older" }).press("Enter");
+    await press(page.getByRole("button", { name: "Show older" }));
     await rows.filter({ hasText: "added element" }).waitFor();
     await page.getByLabel("Kind").selectOption("");
     await page.getByLabel("Person").selectOption({ index: 1 });

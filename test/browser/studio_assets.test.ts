@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
-import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import { assertAccessible, assertFits, openStudioWorld, press, type StudioWorld } from "./_studio.ts";
 
 describe("assets in the studio", { skip: browserAvailable() }, () => {
   let world: StudioWorld;
@@ -30,14 +30,14 @@ describe("assets in the studio", { skip: browserAvailable() }, () => {
     const { page } = await world.open(place);
     await page.getByText("There are no files yet").waitFor();
     await page.getByLabel("Files to upload").setInputFiles([drawing(8), drawing(9)]);
-    await page.getByRole("button", { name: /^logo-8/ }).press("Enter");
+    await press(page.getByRole("button", { name: /^logo-8/ }));
     const dialog = page.getByRole("dialog", { name: "logo-8.svg" });
     await dialog.getByLabel("What it shows").fill("The crest");
     await dialog.getByLabel("New tag").fill("Logos");
-    await dialog.getByRole("button", { name: "Add tag" }).press("Enter");
+    await press(dialog.getByRole("button", { name: "Add tag" }));
     await dialog.getByLabel("Logos").waitFor();
     await assertAccessible(page);
-    await dialog.getByRole("button", { name: "Save" }).press("Enter");
+    await press(dialog.getByRole("button", { name: "Save" }));
     await dialog.waitFor({ state: "detached" });
     const [asset] = (await listed()).filter(({ attributes }) => attributes.name === "logo-8.svg");
     assert.equal(asset?.attributes.alt_text, "The crest");
@@ -58,16 +58,17 @@ describe("assets in the studio", { skip: browserAvailable() }, () => {
     const used = (await listed()).find(({ attributes }) => attributes.name === "logo-20.svg");
     const attributes = { settings: [{ key: "picture", values: { all: used?.id } }] };
     await world.author("PATCH", `/events/${ids.event}`, { type: "events", id: ids.event, attributes });
-    await page.getByRole("button", { name: /^logo-20/ }).press("Enter");
+    await press(page.getByRole("button", { name: /^logo-20/ }));
     await page.getByText("Event “").waitFor();
-    const remove = page.getByRole("button", { name: "Delete…" });
-    assert.equal(await remove.getAttribute("aria-disabled"), "true");
+    const remove = (name: string) =>
+      page.getByRole("dialog", { name }).getByRole("button", { name: "Delete…" });
+    assert.equal(await remove("logo-20.svg").getAttribute("aria-disabled"), "true");
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: /^logo-21/ }).press("Enter");
-    await remove.press("Enter");
+    await press(page.getByRole("button", { name: /^logo-21/ }));
+    await press(remove("logo-21.svg"));
     const question = page.getByRole("dialog", { name: "Delete logo-21.svg?" });
     await assertAccessible(page);
-    await question.getByRole("button", { name: "Delete" }).press("Enter");
+    await press(question.getByRole("button", { name: "Delete" }));
     await page.getByRole("button", { name: /^logo-21/ }).waitFor({ state: "detached" });
     assert.ok(!(await listed()).some(({ attributes: { name } }) => name === "logo-21.svg"));
   });

@@ -7,7 +7,7 @@ import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { openShowWorld, question, type ShowWorld } from "./_show.ts";
-import { assertAccessible, assertFits, useCatalogue } from "./_studio.ts";
+import { assertAccessible, assertFits, press, useCatalogue } from "./_studio.ts";
 
 type Attributes = Readonly<Record<string, unknown>>;
 interface Fields {
@@ -329,21 +329,21 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   it("chooses files of the space, and times in the zone of the project", async () => {
     const id = await draft("message", { name: "pictured" });
     const { page, faults } = await edit(id);
-    await editor(page).getByRole("button", { name: "Choose…" }).press("Enter");
+    await press(editor(page).getByRole("button", { name: "Choose…" }));
     const dialog = page.getByRole("dialog", { name: "Choose a file" });
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="8"/>`;
     const file = { name: "crest.svg", mimeType: "image/svg+xml", buffer: Buffer.from(svg) };
     await dialog.getByLabel("Files to upload").setInputFiles([file]);
-    await dialog.getByRole("button", { name: /^crest/ }).press("Enter");
+    await press(dialog.getByRole("button", { name: /^crest/ }));
     await dialog.getByLabel(/What it shows/).fill("The crest");
     await assertAccessible(page);
-    await dialog.getByRole("button", { name: "Use it" }).press("Enter");
+    await press(dialog.getByRole("button", { name: "Use it" }));
     await dialog.waitFor({ state: "detached" });
     await page.clock.runFor(1_600);
     await until("its address is stored", async () =>
       /assets\/.*crest/.test(JSON.stringify(await stored(id))),
     );
-    await editor(page).getByRole("button", { name: "Choose…" }).press("Enter");
+    await press(editor(page).getByRole("button", { name: "Choose…" }));
     await dialog.getByRole("button", { name: /^crest/ }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids, loyalty } from "../support/platform.ts";
-import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import { assertAccessible, assertFits, openStudioWorld, press, type StudioWorld } from "./_studio.ts";
 
 describe("loyalty in the studio", { skip: browserAvailable() }, () => {
   let world: StudioWorld;
@@ -51,7 +51,7 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     const area = page.getByLabel("Loyalty configuration");
     const text = await area.inputValue();
     await area.fill(text.replace('"metricQuantity": 3', '"metricQuantity": "three"'));
-    await page.getByRole("button", { name: /^\/rules\/0\/effects\/0\/metricQuantity/ }).press("Enter");
+    await press(page.getByRole("button", { name: /^\/rules\/0\/effects\/0\/metricQuantity/ }));
     const selected = await area.evaluate((each: HTMLTextAreaElement) =>
       each.value.slice(each.selectionStart, each.selectionEnd),
     );
@@ -92,10 +92,10 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     const differences = page.getByRole("region", { name: "How the versions differ" });
     assert.match((await differences.textContent()) ?? "", /rules › exact › effects/);
     await assertAccessible(page);
-    await page.getByRole("button", { name: `Roll back to version ${version - 1}…` }).press("Enter");
+    await press(page.getByRole("button", { name: `Roll back to version ${version - 1}…` }));
     const question = page.getByRole("dialog", { name: `Roll back to version ${version - 1}?` });
     await assertAccessible(page);
-    await question.getByRole("button", { name: "Roll back" }).press("Enter");
+    await press(question.getByRole("button", { name: "Roll back" }));
     await page.getByText(`as version ${version - 1}`).waitFor();
     assert.deepEqual((await stored()).attributes.rules, withPoints(3).rules);
     await page.setViewportSize({ width: 360, height: 800 });
@@ -107,7 +107,7 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     const { page, faults } = await world.open(place);
     const area = page.getByLabel("Loyalty configuration");
     await area.fill(JSON.stringify(withPoints(9)));
-    await page.getByRole("button", { name: "Test", exact: true }).press("Enter");
+    await press(page.getByRole("button", { name: "Test", exact: true }));
     const at = "2026-12-05T12:00:00Z";
     const steps = [
       { at, user: "ann", action: "prediction", data: { outcome: "exact" } },
@@ -115,7 +115,7 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     ];
     await page.getByLabel("Scenarios").fill(JSON.stringify({ scenarios: [{ name: "Exact", steps }] }));
     const asked = requestsOf(page);
-    await page.getByRole("button", { name: "Play" }).press("Enter");
+    await press(page.getByRole("button", { name: "Play" }));
     await page.getByRole("heading", { name: "1 of 2 expectations do not hold." }).waitFor();
     const rows = await page
       .getByRole("region", { name: "Expectations" })
@@ -126,7 +126,7 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     await page
       .getByLabel("Scenarios")
       .fill(JSON.stringify({ scenarios: [{ name: "None", steps: [{ at }] }] }));
-    await page.getByRole("button", { name: "Play" }).press("Enter");
+    await press(page.getByRole("button", { name: "Play" }));
     await page
       .getByRole("button", { name: /^\/scenarios\/0\/steps\/0/ })
       .first()
@@ -150,7 +150,7 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     const { page, faults } = await world.open(`${place}/try`);
     await page.getByLabel("Id of the fan").fill(fan.userId);
     await page.getByLabel("outcome").fill("exact");
-    await page.getByRole("button", { name: "Try it" }).press("Enter");
+    await press(page.getByRole("button", { name: "Try it" }));
     await page.getByText("points: 0 → 3").waitFor();
     const row = page.getByRole("row", { name: /^Rule right / });
     assert.match((await row.textContent()) ?? "", /no.*expected.*right.*exact/);

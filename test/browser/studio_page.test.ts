@@ -6,7 +6,7 @@ import { createShow } from "../../lib/pages/show/mod.ts";
 import { buildShow } from "../../runtime/services/pages.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
-import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import { assertAccessible, assertFits, openStudioWorld, press, type StudioWorld } from "./_studio.ts";
 
 describe("the page for fans in the studio", { skip: browserAvailable() }, () => {
   let world: StudioWorld;
@@ -65,12 +65,12 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     await page.getByLabel("Text", { exact: true }).fill("#bbbbbb");
     await page.getByText("it needs 4.5:1").waitFor();
     await assertAccessible(page);
-    await page.getByRole("button", { name: /^Use #\w{6}, the nearest/ }).press("Enter");
+    await press(page.getByRole("button", { name: /^Use #\w{6}, the nearest/ }));
     await page.getByText("✓ Text has a contrast of 4.").waitFor();
     await page.getByLabel("Rounded").check();
     await page.getByLabel("All public boards").uncheck();
     await page.getByRole("checkbox", { name: "laps" }).uncheck();
-    await page.getByRole("button", { name: "Move goals up" }).press("Enter");
+    await press(page.getByRole("button", { name: "Move goals up" }));
     await page.getByLabel("Under a name").check();
     await page.getByLabel("Action of votes").fill("cheer");
     await page.getByLabel("Origins, one a line").fill("https://club.example");
@@ -116,7 +116,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     await page.getByRole("button", { name: "Save for fans" }).click();
     assert.match((await page.getByRole("alert").textContent()) ?? "", /show › font.*serif.*rounded/);
     assert.deepEqual((await stored()).services.show, { font: "rounded" });
-    await page.getByRole("button", { name: "Take their changes over into mine" }).press("Enter");
+    await press(page.getByRole("button", { name: "Take their changes over into mine" }));
     await page.getByRole("button", { name: "Save for fans" }).click();
     await page.getByText("The page is live.").waitFor({ state: "attached" });
     assert.deepEqual((await stored()).services.show, { font: "rounded", signIn: "name" });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
-import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import { assertAccessible, assertFits, openStudioWorld, press, type StudioWorld } from "./_studio.ts";
 
 describe("settings in the studio", { skip: browserAvailable() }, () => {
   let world: StudioWorld;
@@ -50,10 +50,7 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     await page.getByText("The settings are live.").waitFor({ state: "attached" });
     await page.getByText("No difference.").waitFor();
     assert.deepEqual(await stored(), [setting("skin", "light"), setting("horn", true)]);
-    await page
-      .getByRole("navigation", { name: "Outline" })
-      .getByRole("button", { name: "horn" })
-      .press("Enter");
+    await press(page.getByRole("navigation", { name: "Outline" }).getByRole("button", { name: "horn" }));
     const selected = await area.evaluate((each: HTMLTextAreaElement) =>
       each.value.slice(each.selectionStart, each.selectionEnd),
     );
@@ -90,7 +87,7 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     assert.equal(await push.getAttribute("aria-disabled"), "true");
     await area.fill('[{"key": "skin", "values": {"no language": 1}}]');
     await push.click();
-    await page.getByRole("button", { name: /^\/0\/values Expected `all` or language tags/ }).press("Enter");
+    await press(page.getByRole("button", { name: /^\/0\/values Expected `all` or language tags/ }));
     const selected = await area.evaluate((each: HTMLTextAreaElement) =>
       each.value.slice(each.selectionStart, each.selectionEnd),
     );

@@ -14,7 +14,7 @@ import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { openShowWorld, type ShowWorld } from "./_show.ts";
-import { type OpenedPage, openPage, useCatalogue } from "./_studio.ts";
+import { type OpenedPage, openPage, press, useCatalogue } from "./_studio.ts";
 
 const fanCount = 44;
 const areas = { loyalty, leaderboards };
@@ -108,10 +108,7 @@ class Producer {
   readonly zone = (name: string) => this.page.getByRole("list", { name, exact: true });
 
   async press(name: string | RegExp): Promise<void> {
-    await this.page
-      .getByRole("button", { name, exact: typeof name === "string" })
-      .first()
-      .press("Enter");
+    await press(this.page.getByRole("button", { name, exact: typeof name === "string" }).first());
   }
 
   async makeEvent(name: string): Promise<string> {
@@ -128,7 +125,7 @@ class Producer {
     const { page } = this;
     const opened = page.url();
     await this.press("New element");
-    await page.locator(".menu").getByRole("button", { name: type, exact: true }).press("Enter");
+    await press(page.locator(".menu").getByRole("button", { name: type, exact: true }));
     await this.#editor().getByRole("heading", { name: type, exact: true }).waitFor();
     await until("the editor has an address of its own", () => page.url() !== opened);
     if (type === "Reward") await this.press("Coupon id");
@@ -333,10 +330,10 @@ describe("a whole show", { skip: browserAvailable() }, () => {
     await producer.row("Which year?").press("a");
     await phone.getByText("✓").first().waitFor();
     await producer.row("How will it end?").press("a");
-    await producer.page.getByRole("dialog").getByRole("button", { name: "Home" }).press("Enter");
+    await press(producer.page.getByRole("dialog").getByRole("button", { name: "Home" }));
     await producer.row("How will it end?").getByText("✓ right").waitFor();
     await producer.press("Stop the show…");
-    await producer.page.getByRole("dialog").getByRole("button", { name: "Stop the show" }).press("Enter");
+    await press(producer.page.getByRole("dialog").getByRole("button", { name: "Stop the show" }));
     await phone.locator(".live").waitFor({ state: "detached" });
     assert.deepEqual(new Set(await answer("Rating", {})), new Set(["vote_closed"]));
 

@@ -4,13 +4,15 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { after, describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { openTestWorld } from "../../lib/testing/workflow/test_dialogue.ts";
 import { serve } from "../../runtime/node.ts";
 import { files, textOf } from "../repo/files.ts";
+import { skipUnlessFull } from "../support/full.ts";
+import { declarationPaths } from "./packed.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -48,10 +50,14 @@ const ownName: Plugin = {
 describe("the guides", () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("show TypeScript that compiles", async () => {
+  before(() => {
     mkdirSync(folder, { recursive: true });
     for (const { name, code } of examples) writeFileSync(`${folder}${name}.ts`, code);
-    const settings = { extends: `${root}tsconfig.json`, include: ["*.ts"], exclude: [] };
+  });
+
+  it("show TypeScript that compiles", { skip: skipUnlessFull("the types of the package") }, async () => {
+    const compilerOptions = { paths: declarationPaths() };
+    const settings = { extends: `${root}tsconfig.json`, compilerOptions, include: ["*.ts"], exclude: [] };
     writeFileSync(`${folder}tsconfig.json`, JSON.stringify(settings));
     const compiler = `${root}node_modules/typescript/bin/tsc`;
     const { stdout } = await run(process.execPath, [compiler, "-p", folder]).catch(

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { packedPackage } from "./packed.ts";
 import { runtimes } from "./runtimes.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -35,6 +36,7 @@ describe("the package for JSR", { skip: deno?.skip ?? false }, () => {
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "grandstand-jsr-"));
+    packedPackage();
     const made = spawnSync(process.execPath, ["--import", "tsx", "runtime/jsr.ts", folder], {
       ...{ cwd: root, encoding: "utf8" },
     });
