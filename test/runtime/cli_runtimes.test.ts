@@ -50,8 +50,6 @@ after(() => {
 });
 
 for (const { name, command, skip } of runtimes) {
-  if (command.includes("tsx")) continue;
-
   describe(`the bundled command on ${name.replace(/, .*/, "")}`, { skip, concurrency: true }, () => {
     async function run(args: readonly string[], more: Record<string, string> = {}, input = "") {
       const file = `${builtPackage()}/runtime/cli.js`;

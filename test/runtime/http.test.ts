@@ -33,12 +33,9 @@ for (const runtime of runtimes) {
   describe(`grandstand serve on ${runtime.name}, in memory`, { skip: runtime.skip }, () => {
     addServerTests(runtime, async () => ({}));
   });
-  // What the build bundles runs on the other stores.
-  if (runtime.name === `Node ${process.versions.node}, source`) continue;
 
   describe(`grandstand serve on ${runtime.name}, in files`, { skip: runtime.skip }, () => {
     const data = join(folder, `data-${files++}`);
-    addServerTests(runtime, async () => ({ GRANDSTAND_DATA: data }));
     addRestartTest(runtime, async () => ({ GRANDSTAND_DATA: data }));
   });
 
@@ -50,21 +47,28 @@ for (const runtime of runtimes) {
     }
     before(async () => await (await sharedRedis()).flush());
     addServerTests(runtime, onRedis);
-    addRestartTest(runtime, onRedis);
+    if (runtime === runtimes[0]) addRestartTest(runtime, onRedis);
   });
 }
 
 function addRestartTest(runtime: Runtime, environment: () => Promise<Record<string, string>>): void {
   it("finds its demo again after a restart, without a secret of its own", async () => {
     const first = await serve(runtime, await environment());
+    const before = await sizeOfBoard(first);
     await stop(first.program);
     const second = await serve(runtime, await environment());
     assert.equal(second.demo.projectId, first.demo.projectId);
-    const board = `${second.demo.baseUrl}/projects/${second.demo.projectId}/leaderboards/overall`;
-    const { totalCount } = (await (await fetch(board)).json()) as { totalCount: number };
-    assert.equal(totalCount, 3);
+    // The fans of its show go on to join.
+    assert.ok(before >= 3);
+    assert.ok((await sizeOfBoard(second)) >= before);
     await stop(second.program);
   });
+}
+
+async function sizeOfBoard({ demo: { baseUrl, projectId } }: Served): Promise<number> {
+  const answer = await fetch(`${baseUrl}/projects/${projectId}/leaderboards/overall`);
+  const { totalCount } = (await answer.json()) as { readonly totalCount: number };
+  return totalCount;
 }
 
 function addServerTests(runtime: Runtime, environment: () => Promise<Record<string, string>>): void {

@@ -52,7 +52,7 @@ function addTests(runtime: Runtime): void {
   });
 
   it("lets the clients of kept connections go before it stops: none is reset", async context => {
-    const { program, url } = await open(context, { DRAIN_MS: "1000" });
+    const { program, url } = await open(context, { DRAIN_MS: "4000" });
     const clients = Array.from({ length: 32 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
     const first = await Promise.all(clients.map(agent => connectionOf(`${url}/address`, agent)));
     assert.ok(first.every(connection => connection !== "close"));

@@ -50,14 +50,8 @@ const node = pinned("node", "bin/node");
 const bun = pinned("bun", "bin/bun");
 const deno = pinned("deno", "deno");
 
-/** Every combination that is supported. A quick run has the built package on the Node that runs the tests. */
+/** What is started of each runtime. A quick run has the built package on the Node that runs the tests; `npm start` has the source. */
 export const runtimes: readonly Runtime[] = [
-  {
-    name: `Node ${process.versions.node}, source`,
-    command: [process.execPath, "--import", "tsx"],
-    form: "source",
-    skip: skipUnlessFull("other runtimes"),
-  },
   { name: `Node ${process.versions.node}, built`, command: [process.execPath], form: "built", skip: false },
   { name: "Node 24, built", command: [node.path], form: "built", skip: node.skip },
   { name: "Bun, source", command: [bun.path, "run"], form: "source", skip: bun.skip },
