@@ -4,7 +4,8 @@
  *
  * ```sh
  * npm test                        # in memory, and on Redis what depends on it
- * npm test -- --full              # every suite on every store, with the full number of random cases, as in CI
+ * npm test -- --full              # every suite on every store, as in CI
+ * npm test -- --long              # and with every random case, before a release
  * npm test -- test/lib/storage    # files whose path contains a text
  * npm test -- --mutant NAME …     # with a fault of test/mutants/faults.ts planted, until a test finds it
  * ```
@@ -139,9 +140,10 @@ async function bundle(processes: readonly (readonly string[])[]): Promise<string
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { full: { type: "boolean" }, mutant: { type: "string" } },
+  options: { full: { type: "boolean" }, long: { type: "boolean" }, mutant: { type: "string" } },
 });
 if (values.full) process.env.TEST_FULL = "1";
+if (values.long) process.env.TEST_FULL = "long";
 // A larger young generation: tests leave much behind that is soon garbage.
 const nodeOptions = "--enable-source-maps --max-semi-space-size=64";
 process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} ${nodeOptions}`.trim();

@@ -7,7 +7,7 @@ import { it } from "node:test";
 import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type Death } from "../../../support/dying_store.ts";
-import { isFullRun } from "../../../support/full.ts";
+import { isLongRun } from "../../../support/full.ts";
 import { ids, loyalty } from "../../../support/platform.ts";
 import { openProcesses, type Processes } from "../../../support/processes.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
@@ -104,7 +104,7 @@ async function live(
 
 /** Deaths before an operation are left to memory in a full run, as most leave what a death after the one before it leaves. */
 function deaths(operations: number, on: string): Death[] {
-  const moments = isFullRun && on === "memory" ? (["before", "after"] as const) : (["after"] as const);
+  const moments = isLongRun && on === "memory" ? (["before", "after"] as const) : (["after"] as const);
   return Array.from({ length: operations }, (_, at) => moments.map(when => ({ at, when }))).flat();
 }
 

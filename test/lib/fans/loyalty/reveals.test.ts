@@ -7,7 +7,7 @@ import { createPlatform, type Platform, silentLogger } from "../../../../lib/mod
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { question, Show } from "../../../http/_show.ts";
 import { createDyingStore, type Death } from "../../../support/dying_store.ts";
-import { isFullRun } from "../../../support/full.ts";
+import { isLongRun } from "../../../support/full.ts";
 import {
   ids,
   loyalty,
@@ -120,7 +120,7 @@ describeOnStores("a process that dies while it counts votes or pays a reveal", o
     const operations = await play(first, null);
     assert.deepEqual(await paid(first), expected);
     await first.calm.dispose();
-    for (let at = 0; at < operations; at += isFullRun ? 3 : 9) {
+    for (let at = 0; at < operations; at += isLongRun ? 3 : 9) {
       for (const when of ["before", "after"] as const) {
         const world = await openWorld(open);
         await play(world, { at, when });
@@ -155,7 +155,7 @@ describeOnStores("a process that dies while it counts votes or pays a reveal", o
     const operations = await change(first, null);
     assert.deepEqual(await paid(first), turned);
     await first.calm.dispose();
-    for (let at = 0; at < operations; at += isFullRun ? 3 : 9) {
+    for (let at = 0; at < operations; at += isLongRun ? 3 : 9) {
       const world = await openWorld(open);
       await change(world, { at, when: at % 4 === 0 ? "before" : "after" });
       assert.deepEqual(await paid(world), turned, `died at operation ${at} of ${operations}`);
