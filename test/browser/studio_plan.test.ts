@@ -241,14 +241,9 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 800 });
     await assertFits(page);
-<<<<<<< HEAD
     await text.fill(`${csv}poll,Third,Now?,Home,Away,0:01\n`);
     await dialog.getByRole("row", { name: "Third" }).getByText("has passed: taken by hand").waitFor();
-    await dialog.getByRole("button", { name: "Make 2 elements" }).press("Enter");
-=======
-    await text.fill(csv);
-    await press(dialog.getByRole("button", { name: "Make 1 element" }));
->>>>>>> 994cae3d (Build and pack the package once for all tests of it, and an image without declarations; press buttons once they can be pressed)
+    await press(dialog.getByRole("button", { name: "Make 2 elements" }));
 
     await row(page, "Second").getByText("+1:00:00").waitFor();
     assert.equal((await elementsOf(event)).find(({ name }) => name === "Third")?.state, "non_scheduled");
