@@ -16,6 +16,7 @@ import type { Directory } from "../fans/directory/mod.ts";
 import { downloadRoutes } from "../fans/exports/http/download_routes.ts";
 import { exportRoutes } from "../fans/exports/http/routes.ts";
 import { operatorRoutes } from "../fans/identity/operators/routes.ts";
+import { createAccountImports } from "../fans/identity/providers/managed_pool/account_imports.ts";
 import { identityRoutes } from "../fans/identity/routes.ts";
 import { tokenExchangeRoute } from "../fans/identity/token_exchange.ts";
 import { createPublicProfiles } from "../fans/identity/users.ts";
@@ -181,7 +182,12 @@ function audienceArea(services: Services, spaces: SpaceGuardOptions, backEnds: B
     ownAccounts,
     spaceKey: permission => backEnds.spaceKey(permission),
   });
-  const routes = audienceRoutes({ ...services, guards, users: services.userDirectory.finder });
+  const routes = audienceRoutes({
+    ...services,
+    guards,
+    users: services.userDirectory.finder,
+    accountImports: createAccountImports(services),
+  });
   const exporting = exportRoutes({
     exports,
     exporter: guards.privateAudience("users:export"),

@@ -1,9 +1,11 @@
 /** Users with accounts of the team's own: their ids, tokens that a back end asks for, and what must not get in. */
 
 import assert from "node:assert/strict";
+import { pbkdf2Sync } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { createMemoryQueue } from "../../adapters/memory/mod.ts";
 import { type Permission, permissions } from "../../lib/auth/api_keys/record.ts";
+import { findStoredUser } from "../../lib/fans/identity/users.ts";
 import { accountUserId } from "../../lib/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
@@ -332,5 +334,79 @@ describeOnStores("the team's own accounts", open => {
       ],
       board.text,
     );
+  });
+
+  it("move in with the hashes of their passwords, which the first login replaces", async () => {
+    const api = await backEnd(world, permissions);
+    const salt = Buffer.from("salt of the club");
+    const key = pbkdf2Sync("the old password", salt, 1_000, 32, "sha256");
+    const passwordHash = `$pbkdf2-sha256$i=1000$${salt.toString("base64")}$${key.toString("base64")}`;
+    const account = { externalId: sub, email: "geoff@club.example", emailVerified: true, passwordHash };
+    const move = async (...rows: readonly object[]) => {
+      const { text } = await api("/v1/api/audience/internal/users/import", {
+        body: rows.map(row => JSON.stringify(row)).join("\n"),
+        headers: { "content-type": "application/x-ndjson" },
+      });
+      return text
+        .trim()
+        .split("\n")
+        .slice(0, -1)
+        .map(line => JSON.parse(line));
+    };
+    const [moved] = await move({ ...account, displayName: "Geoff" });
+    assert.deepEqual(
+      [moved.status, moved.userId],
+      ["changed", accountUserId(issuer, sub)],
+      JSON.stringify(moved),
+    );
+    assert.equal((await move({ ...account, displayName: "Geoff" }))[0].status, "unchanged");
+
+    const selector = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+    const logIn = (password: string): Promise<Answer> =>
+      world.call("/v1/user/login", {
+        method: "PUT",
+        body: { ...selector, data: { email: account.email, password } },
+      });
+    assert.equal((await logIn("another password")).status, 401);
+    const first = await logIn("the old password");
+    assert.equal(first.json.data.userId, moved.userId, first.text);
+    await world.platform.idle();
+    const stored = await findStoredUser(world.store, ids.project, moved.userId);
+    assert.match(stored?.account?.passwordHash ?? "", /^\$scrypt\$ln=15,r=8,p=3\$/);
+    assert.equal(stored?.account?.isEmailVerified, true);
+    assert.equal((await logIn("the old password")).status, 200);
+    // The file again brings no old password back.
+    assert.equal((await move(account))[0].status, "unchanged");
+    const kept = await findStoredUser(world.store, ids.project, moved.userId);
+    assert.equal(kept?.account?.passwordHash, stored?.account?.passwordHash);
+
+    const refused = await move(
+      { ...account, externalId: "bob" },
+      { ...account, email: "other@club.example" },
+      { externalId: "bob", email: "bob@club.example" },
+      { externalId: "bob", passwordHash },
+      { ...account, externalId: "bob", email: "bob at home" },
+      { ...account, externalId: "bob", email: "bob@club.example", emailVerified: "yes" },
+      { ...account, externalId: "bob", passwordHash: passwordHash.replace("i=1000", "i=9999999") },
+      { ...account, externalId: "bob", passwordHash: `$2b$10$${"a".repeat(53)}` },
+      { ...account, externalId: "bob", passwordHash: "x".repeat(513) },
+      { userId: "bob", email: "bob@club.example", passwordHash },
+    );
+    assert.deepEqual(
+      refused.map(({ status, error }) => [status, error.code, error.pointer]),
+      [
+        ["failed", "conflict", ""],
+        ["failed", "conflict", ""],
+        ["failed", "validation_failed", "/passwordHash"],
+        ["failed", "validation_failed", "/email"],
+        ["failed", "validation_failed", "/email"],
+        ["failed", "validation_failed", "/emailVerified"],
+        ["failed", "validation_failed", "/passwordHash"],
+        ["failed", "validation_failed", "/passwordHash"],
+        ["failed", "validation_failed", "/passwordHash"],
+        ["failed", "validation_failed", "/userId"],
+      ],
+    );
+    assert.equal(await findStoredUser(world.store, ids.project, accountUserId(issuer, "bob")), null);
   });
 });

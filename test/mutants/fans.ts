@@ -220,6 +220,13 @@ export const fans: readonly Mutant[] = [
     tests: ["test/http/own_accounts"],
   },
   {
+    name: "an imported hash may cost anything",
+    file: "lib/auth/passwords/foreign.ts",
+    text: "return value >= min && value <= max;",
+    replacement: "return value >= min || value <= max;",
+    tests: ["test/lib/auth/passwords/foreign"],
+  },
+  {
     name: "merges may go in a circle",
     file: "lib/fans/identity/users.ts",
     text: "if (onwards !== null) return { writes: [], answer: null };",

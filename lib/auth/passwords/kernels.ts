@@ -32,6 +32,12 @@ export interface Argon2idCost {
 export interface PasswordKernels {
   readonly scrypt?: (input: KdfInput, cost: ScryptCost) => Promise<Uint8Array>;
   readonly argon2id?: (input: KdfInput, cost: Argon2idCost) => Promise<Uint8Array>;
+  /**
+   * Verifies a bcrypt hash, for accounts that are imported with one: `compare` of `bcryptjs` or `bcrypt`.
+   *
+   * @default imports refuse such hashes
+   */
+  readonly bcrypt?: (password: string, hash: string) => Promise<boolean>;
   /** Most hashes that may run at once without starving other work of the runtime. @default unknown */
   readonly concurrentMax?: number;
 }

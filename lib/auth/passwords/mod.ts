@@ -8,6 +8,7 @@ import { AppError } from "../../base/errors/mod.ts";
 import type { Timer } from "../../http/mod.ts";
 import { systemTimer } from "../../http/requests/body.ts";
 import { constantTimeEqual, type RandomBytes, utf8 } from "../crypto/mod.ts";
+import { parseForeignHash } from "./foreign.ts";
 import { type Argon2idCost, type PasswordKernels, portableKernels, type ScryptCost } from "./kernels.ts";
 
 export type { PasswordKernels } from "./kernels.ts";
@@ -125,6 +126,8 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>;
   /** Verifies a password with one key derivation for any stored string. */
   verify(phc: string, password: string): Promise<PasswordVerification>;
+  /** Tests if a hash, also one of another system, can be verified. */
+  accepts(hash: string): boolean;
 }
 
 export interface PasswordVerification {
@@ -166,7 +169,7 @@ export function dummyHash(hasher: PasswordHasher): string {
 class KdfHasher implements PasswordHasher {
   readonly id: string;
   readonly #cost: HashCost;
-  readonly #kernels: Required<Pick<PasswordKernels, "scrypt" | "argon2id">>;
+  readonly #kernels: Required<Pick<PasswordKernels, "scrypt" | "argon2id">> & Pick<PasswordKernels, "bcrypt">;
   readonly #random: RandomBytes;
 
   constructor(cost: HashCost, kernels: PasswordKernels, random: RandomBytes) {
@@ -185,12 +188,23 @@ class KdfHasher implements PasswordHasher {
 
   async verify(phc: string, password: string): Promise<PasswordVerification> {
     const stored = parsePhc(phc);
+    const foreign = stored === undefined && this.accepts(phc) ? parseForeignHash(phc) : undefined;
+    if (foreign !== undefined) {
+      const ok = password.isWellFormed() && (await foreign.verify(password, this.#kernels));
+      return { ok, needsRehash: ok };
+    }
     const { cost, salt, key } = stored ?? this.#dummy();
     const derived = await this.#derive(password.normalize("NFKC"), { cost, salt, length: key.length });
     // UTF-8 has one replacement for every lone surrogate, so that several such texts give the same bytes.
     const ok = constantTimeEqual(derived, key) && stored !== undefined && password.isWellFormed();
     const isCurrent = phcPrefix(cost) === this.id && salt.length >= saltBytes && key.length >= keyBytes;
     return { ok, needsRehash: ok && !isCurrent };
+  }
+
+  accepts(hash: string): boolean {
+    if (parsePhc(hash) !== undefined) return true;
+    const foreign = parseForeignHash(hash);
+    return foreign !== undefined && (!foreign.needsBcrypt || this.#kernels.bcrypt !== undefined);
   }
 
   #dummy(): ParsedHash {
@@ -226,6 +240,7 @@ export function gatedHasher(hasher: PasswordHasher, gate: HashGate): PasswordHas
     id: hasher.id,
     hash: password => gate.run(() => hasher.hash(password)),
     verify: (phc, password) => gate.run(() => hasher.verify(phc, password)),
+    accepts: hash => hasher.accepts(hash),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Clock, Cursors, RandomBytes } from "../../../auth/mod.ts";
 import type { Logger, Timer } from "../../../http/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
+import type { AccountImports } from "../../identity/providers/managed_pool/account_imports.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import type { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionIntake } from "../actions/intake.ts";
@@ -15,6 +16,7 @@ export interface AudienceContext {
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly loyalty: Loyalty;
   readonly profiles: Profiles;
+  readonly accountImports: AccountImports;
   readonly cursors: Cursors;
   readonly users: UserFinder;
   readonly intake: ActionIntake;

@@ -22,7 +22,7 @@ export function importRoutes(context: AudienceContext) {
       operation: "importAudienceUsers",
       summary: "Change or create the users of a file, row by row",
       description:
-        "Reads a file with the columns of an export, as CSV or as JSON with an object on every line. Sets display names, preferences, custom fields and metrics; other columns of exports are ignored. The same file again changes nothing. The answer streams a line for each row while the file is sent, then a summary: a client that cannot read while it sends asks for `results=failed`.",
+        "Reads a file with the columns of an export, as CSV or as JSON with an object on every line. Sets display names, preferences, custom fields and metrics; `email`, `emailVerified` and `passwordHash` create an account. Other columns of exports are ignored. The same file again changes nothing. The answer streams a line for each row while the file is sent, then a summary: a client that cannot read while it sends asks for `results=failed`.",
       auth: guards.privateAudience("users:write"),
       query: v.object({
         results: v.optional(
@@ -62,6 +62,7 @@ export function importRoutes(context: AudienceContext) {
           format: isCsv ? "csv" : "json",
           find,
           rules,
+          space: principal.space,
           userOf: userId => userOfSpace(principal, userId),
           onlyFailed: query.results === "failed",
           isDryRun: query.dry_run === "true",

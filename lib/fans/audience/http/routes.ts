@@ -18,7 +18,7 @@ import { searchRoutes } from "./search_routes.ts";
 export interface AudienceOptions
   extends Pick<
     AudienceContext,
-    "clock" | "directory" | "guards" | "logger" | "loyalty" | "random" | "timer" | "users"
+    "accountImports" | "clock" | "directory" | "guards" | "logger" | "loyalty" | "random" | "timer" | "users"
   > {
   readonly store: Store;
   readonly actions: Pick<ActionService, "deadLetters" | "intake">;

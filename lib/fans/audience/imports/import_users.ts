@@ -9,6 +9,11 @@ import * as v from "valibot";
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { type Immutable, named } from "../../../http/mod.ts";
 import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
+import type { Space } from "../../directory/mod.ts";
+import type {
+  AccountImports,
+  ImportedAccount,
+} from "../../identity/providers/managed_pool/account_imports.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import { BodyErrors, withUserId } from "../batch/items.ts";
 import {
@@ -84,9 +89,11 @@ type ImportSummary = Immutable<v.InferOutput<typeof ImportSummarySchema>>;
 
 interface ImportServices extends ItemServices {
   readonly profiles: Profiles;
+  readonly accountImports: AccountImports;
 }
 
 interface ImportFile {
+  readonly space: Space;
   readonly body: ReadableStream<Uint8Array>;
   readonly format: ImportFormat;
   readonly find: FindColumn;
@@ -202,15 +209,16 @@ async function untilStopped<T>(next: Promise<T>, stopping: AbortSignal | undefin
 }
 
 type CheckedRow =
-  | { readonly row: number; readonly update: ProfileUpdate }
+  | { readonly row: number; readonly update: ProfileUpdate & { readonly account: ImportedAccount | null } }
   | { readonly row: number; readonly update: null; readonly failed: ImportedRow };
 
 async function applyRows(
   services: ImportServices,
-  { find, rules, userOf, isDryRun }: ImportFile,
+  { find, rules, space, userOf, isDryRun }: ImportFile,
   batch: Batch,
 ): Promise<readonly ImportedRow[]> {
-  const rows = batch.map(row => checkRow(row, find, rules));
+  const { accountImports } = services;
+  const rows = batch.map(row => checkRow(row, find, rules, accountImports));
   const updates = rows.flatMap(({ update }) => (update === null ? [] : [update]));
   const applied = await applyPerUser(
     updates,
@@ -219,9 +227,11 @@ async function applyRows(
       const user = userOf(update.userId);
       if (isDryRun)
         return { status: (await services.profiles.get(user)) === null ? "succeeded" : "duplicate" };
+      const { account } = update;
+      const isNew = account !== null && (await accountImports.create(space, update.userId, account));
       const change = { ...update, isImport: true };
       const { version, transactionId, isChanged } = await services.profiles.change(user, change);
-      const status = isChanged ? "succeeded" : "duplicate";
+      const status = isChanged || isNew ? "succeeded" : "duplicate";
       return { status, version, ...(transactionId === null ? {} : { transactionId }) };
     },
     services,
@@ -249,12 +259,17 @@ function rowResult(
   return { row, ...result, status: status === "queued" ? "unknown" : statuses[status] };
 }
 
-function checkRow(read: FileRow, find: FindColumn, rules: UpdateRules): CheckedRow {
+function checkRow(
+  read: FileRow,
+  find: FindColumn,
+  rules: UpdateRules,
+  accountImports: AccountImports,
+): CheckedRow {
   const { row } = read;
   if (read.values === null) return { row, update: null, failed: failedRow(row, { detail: read.fault }) };
   const { accountIssuer } = rules;
   const faults = new BodyErrors();
-  const { externalId, userId: given, ...values } = read.values;
+  const { externalId, userId: given, email, emailVerified, passwordHash, ...values } = read.values;
   const named = given == null ? { externalId } : { userId: given, externalId };
   const { userId } = externalId == null ? { userId: given } : withUserId(named, [], accountIssuer, faults);
   const [fault] = faults.fields;
@@ -264,9 +279,12 @@ function checkRow(read: FileRow, find: FindColumn, rules: UpdateRules): CheckedR
     const error = { pointer: "/userId", detail: userIdExpectation };
     return { row, update: null, failed: failedRow(row, error) };
   }
+  const account = email == null && passwordHash == null ? null : { email, emailVerified, passwordHash };
+  const accountFault = account === null ? null : accountImports.faultOf(account, userId);
+  if (accountFault !== null) return { row, update: null, failed: failedRow(row, accountFault, userId) };
   try {
     const [error] = errors;
-    if (error === undefined) return { row, update: { ...checkUpdate(content, rules), userId } };
+    if (error === undefined) return { row, update: { ...checkUpdate(content, rules), userId, account } };
     return { row, update: null, failed: failedRow(row, error, userId) };
   } catch (error) {
     const [first] = error instanceof AppError ? (error.fields ?? []) : [];

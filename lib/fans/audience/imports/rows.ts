@@ -98,7 +98,7 @@ function unreadable(reason: string): AppError {
 function readHeader(cells: readonly Cell[] | null, find: FindColumn): readonly HeaderColumn[] {
   if (cells === null) throw unreadable("its header is no row of CSV");
   const names = cells.map(({ text }) => text);
-  const columns = names.map(name => (name === "externalId" ? externalIdColumn : find(name)));
+  const columns = names.map(name => importColumns.get(name) ?? find(name));
   const fields = names.flatMap((name, index): FieldError[] => {
     const pointer = jsonPointer(name);
     if (columns[index] === null) return [{ pointer, detail: unknownColumn }];
@@ -112,8 +112,13 @@ function readHeader(cells: readonly Cell[] | null, find: FindColumn): readonly H
   throw new AppError("validation_failed", message, { fields });
 }
 
-/** The column that names users by their accounts. Exports have none. */
-const externalIdColumn = { name: "externalId", kind: "string" } as const;
+/** The columns of accounts, which exports do not have. */
+const importColumns: ReadonlyMap<string, HeaderColumn> = new Map(
+  (["externalId", "email", "emailVerified", "passwordHash"] as const).map(name => [
+    name,
+    { name, kind: name === "emailVerified" ? "boolean" : "string" },
+  ]),
+);
 const unknownColumn = "Is not a column of exports";
 
 function jsonRow(record: string): ReadRow | null {

@@ -118,7 +118,7 @@ export function isSameEmail(left: string, right: string): boolean {
 
 /** Claims an address for a minute, and returns the ids of its holder: `ids` if it was free. */
 export function claimEmail(
-  { users, clock }: IdentityContext,
+  { users, clock }: Pick<IdentityContext, "users" | "clock">,
   projectId: string,
   claim: { readonly email: string; readonly ids: UserIds },
 ): Promise<UserIds> {

@@ -32,6 +32,10 @@ export class WatchedHasher implements PasswordHasher {
   pretended = 0;
   beforeVerify: () => Promise<void> = async () => {};
 
+  accepts(hash: string): boolean {
+    return this.#inner.accepts(hash);
+  }
+
   async hash(password: string): Promise<string> {
     this.hashed++;
     return await this.#inner.hash(password);
