@@ -13,6 +13,8 @@ import { createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
 import { createTokens } from "../../lib/auth/tokens/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { createDirectory } from "../../lib/fans/directory/directory.ts";
+import type { Project } from "../../lib/fans/directory/mod.ts";
+import { accountUserId } from "../../lib/fans/identity/own_accounts.ts";
 import { issuersOf } from "../../lib/fans/identity/settings.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Finding, failed, ok } from "./mod.ts";
@@ -29,7 +31,7 @@ interface TokenQuestion {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Explains a token. No finding has more of it than header, issuer, audience and times. */
+/** Explains a token. No finding has more of it than header, issuer, audience, times and the user id. */
 export async function explainToken(question: TokenQuestion): Promise<readonly Finding[]> {
   const [header, claims] = question.token.split(".").map(decoded);
   if (header == null || claims == null || question.token.split(".").length !== 3) {
@@ -124,7 +126,19 @@ async function remoteFindings(
     })),
   );
   const isAccepted = verdicts.some(({ status }) => status === "ok");
-  return isAccepted ? verdicts.filter(({ status }) => status === "ok") : verdicts;
+  if (!isAccepted) return verdicts;
+  return [...verdicts.filter(({ status }) => status === "ok"), ...userFindings(project, claims)];
+}
+
+/** Names the user whose id follows from a token of the team's own accounts. */
+function userFindings({ settings }: Project, { iss, sub }: Members): readonly Finding[] {
+  const { accountIssuer } = (settings.identity ?? {}) as Members;
+  if (accountIssuer === undefined) return [];
+  const seen =
+    accountIssuer === iss
+      ? `The user is ${accountUserId(String(iss), String(sub))}, unless the account is older than the setting, merged or taken`
+      : `The user id does not follow from the token, as accountIssuer is ${shown(accountIssuer)}`;
+  return [{ check: "user", ...ok(seen) }];
 }
 
 const advices: readonly (readonly [

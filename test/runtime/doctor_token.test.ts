@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
-import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
+import { accountUserId, createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { forge, issuerKey, TestIssuer } from "../support/issuer.ts";
 import { ids, seed } from "../support/platform.ts";
 import { start } from "./processes.ts";
@@ -52,7 +52,10 @@ describe("grandstand doctor token", () => {
     await once(server, "listening");
     t.after(() => server.close());
     const login = new TestIssuer(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const identity = { hostedIdp: { issuer: login.issuer, audience: "app-1" } };
+    const identity = {
+      hostedIdp: { issuer: login.issuer, audience: "app-1" },
+      accountIssuer: login.issuer,
+    };
     const projects = seed.projects.map(project => ({ ...project, settings: { identity } }));
     {
       await using store = await openFileStore(data);
@@ -61,6 +64,8 @@ describe("grandstand doctor token", () => {
     const project = ["--project", ids.project];
     const good = await explain(forge(login.key, login.claims(Date.now())), ...project);
     assert.deepEqual([good.code, good.rows["identity.hostedIdp"]?.status], [0, "ok"]);
+    const { sub } = login.claims(Date.now()) as { readonly sub: string };
+    assert.match(good.rows.user?.seen ?? "", new RegExp(accountUserId(login.issuer, sub)));
 
     for (const [token, seen, advice] of [
       [forge(login.key, login.claims(Date.now(), { aud: "app-2" })), /aud/, /"app-2"/],
