@@ -169,6 +169,9 @@ describeOnStores("the team's own accounts", open => {
     const { json } = await world.call("/api/loyalty/profile", { token });
     assert.equal(json.data.metrics.points, 5);
     assertProblem(await mint({ userId: "user-17", displayName: "Bobby" }), 400, "validation_failed");
+    assert.equal((await operate(`${operators}/user-17`, "DELETE")).status, 200);
+    world.clock.advance(6_000);
+    assertProblem(await world.call("/api/loyalty/profile", { token }), 401, "session_revoked");
   });
 
   it("never lead to the user of another account", async () => {

@@ -87,6 +87,8 @@ export class Removals {
     const user = await users.update(projectId, userId, retired);
     // Such a user did not sign up, or only the last step is missing. All steps can be repeated.
     if (user === null) {
+      // A back end may have signed the user in.
+      await this.#options.sessions.revokeAll(projectId, userId, { isFinal: true });
       await onRemove(projectId, userId);
       await users.remove(projectId, userId);
     } else {
