@@ -1,6 +1,8 @@
 /** The commands that run a server or a worker until a signal ends them. */
 
 import process from "node:process";
+import { AppError } from "../../lib/base/errors/mod.ts";
+import { conflict } from "../../lib/cli/frame/errors.ts";
 import { envFileFlag } from "../../lib/cli/frame/flags.ts";
 import {
   CliError,
@@ -32,6 +34,8 @@ const settings = variables
   .filter(({ flag }) => flag === undefined)
   .map(({ name, description }) => `${name}: ${description}`);
 
+const startExits = { [exits.conflict]: "the store has a newer format: update this process" };
+
 const serveCommand: CommandSpec = {
   words: ["serve"],
   summary: "Serve every area on one port until SIGTERM or SIGINT",
@@ -45,6 +49,7 @@ const serveCommand: CommandSpec = {
   variables: settings,
   examples: ["serve --demo"],
   output: text,
+  exits: startExits,
   usesProfile: false,
   run: async input => await run(input, "serve"),
 };
@@ -56,6 +61,7 @@ const workerCommand: CommandSpec = {
   variables: settings,
   examples: ["worker --redis redis://127.0.0.1:6379"],
   output: text,
+  exits: startExits,
   usesProfile: false,
   run: async input => await run(input, "worker"),
 };
@@ -85,9 +91,9 @@ async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
   } catch (error) {
     await sink.flush();
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CliError(exits.failed, `Cannot ${kind === "serve" ? "serve" : "work"}: ${reason}`, {
-      code: "failed",
-    });
+    const isConflict = error instanceof AppError && error.code === "conflict";
+    const message = `Cannot ${kind === "serve" ? "serve" : "work"}: ${reason}`;
+    throw isConflict ? conflict(message) : new CliError(exits.failed, message, { code: "failed" });
   }
 }
 

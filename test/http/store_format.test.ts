@@ -1,12 +1,17 @@
-/** The format of a store: an older process does not touch a newer store. */
+/** The format of a store: an older process does not touch a newer store, and a newer one reads what is older. */
 
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { openFileStore, restoreJournal } from "../../adapters/file/mod.ts";
 import { storeFormat } from "../../lib/auth/tokens/jwks_routes.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
-import { openPlatform, testSecret } from "../support/platform.ts";
+import { temporaryDirectory } from "../adapters/file/directory.ts";
+import { ids, openPlatform, testSecret } from "../support/platform.ts";
+import type { StoredLife } from "../support/stored_life.ts";
 import { describeOnStores } from "../support/stores.ts";
 
 async function setFormat(store: Store, format: number): Promise<void> {
@@ -34,5 +39,40 @@ describeOnStores("a store of a newer format", open => {
     await setFormat(world.store, storeFormat + 1);
     world.clock.advance(1_001);
     assert.equal((await world.call("/readyz")).status, 503);
+  });
+});
+
+describe("a store of an earlier release", () => {
+  it("is read: what its callers hold is good, and points, boards and users are there", async t => {
+    const folder = "test/http/stored/format_1";
+    const life: StoredLife = JSON.parse(readFileSync(join(folder, "callers.json"), "utf8"));
+    const data = join(await temporaryDirectory(t), "data");
+    await restoreJournal(join(folder, "store.backup"), data);
+    // The settings are those of the store.
+    const seed = { organisations: [], spaces: [], projects: [], events: [] };
+    const world = await openPlatform(() => openFileStore(data), { seed, startAt: life.now });
+    t.after(() => world.dispose());
+    const { token, userId, externalId, apiKey: headers, points } = life;
+    const prediction = (actionId: string) =>
+      world.call("/api/loyalty/action", {
+        token,
+        body: { action: "prediction", data: { outcome: "exact" }, actionId },
+      });
+
+    assert.equal((await prediction("prediction-0")).status, 200);
+    const profile = await world.call("/api/loyalty/profile", { token });
+    assert.equal(profile.json.data.metrics.points, points, "a repetition has no effect");
+    const reversal = await world.call(`/internal/loyalty/users/${userId}/reversals`, {
+      headers,
+      body: { transactionId: crypto.randomUUID() },
+    });
+    assert.equal(reversal.status, 404, "the API key is known, and its transaction is not");
+    const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+    const login = await world.call(`/v1/user?${new URLSearchParams({ ...selector, externalId })}`);
+    assert.equal(login.status, 200, "its external id is unsealed");
+    const board = await world.call(`/projects/${ids.project}/leaderboards/overall`);
+    assert.deepEqual(board.json.data, [
+      { userId, rank: 1, score: points, publicProfile: { username: "Sam" } },
+    ]);
   });
 });

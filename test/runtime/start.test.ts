@@ -9,6 +9,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createDirectory } from "../../lib/fans/directory/directory.ts";
 import type { Seed } from "../../lib/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { freePort } from "../support/free_port.ts";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
@@ -88,6 +89,14 @@ describe("a start that is refused", () => {
     program.signal("SIGTERM");
     await program.ended;
     assert.equal(await organisationIn(data), "second");
+
+    const store = await openFileStore(data, { fsync: "never" });
+    const newer = { type: "put", key: "format", value: "2" } as const;
+    assert.ok((await store.commit(platformPartition("key_ring"), { writes: [newer] })).ok);
+    await store[Symbol.asyncDispose]();
+    const older = await serve(t, second);
+    assert.equal(await older.ended, 7);
+    assert.match(older.stderr(), /Cannot serve: Cannot use the store: its format is 2/);
   });
 });
 

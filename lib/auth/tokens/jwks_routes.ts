@@ -70,14 +70,14 @@ interface IssuerOptions {
  * Returns the issuer of the deployment's tokens, stored beside the key ring: all processes on a store accept each other's
  * tokens. The first start stores the public URL, or a urn where there is none, and the format of the store.
  *
- * @throws {AppError} `storage_unavailable`: the store has a newer format.
+ * @throws {AppError} `conflict`: the store has a newer format.
  */
 export async function openIssuer({ store, random, publicUrl }: IssuerOptions): Promise<string> {
   return await decide(store, platformPartition("key_ring"), {
     reads,
     idempotent: true,
     apply: ([stored, format]) => {
-      requireKnownFormat(format);
+      requireKnownFormat(format, "conflict");
       if (stored !== null) return { writes: [], answer: stored.value };
       const issuer = publicUrl ?? `urn:uuid:${uuid(random)}`;
       return {
@@ -98,12 +98,12 @@ export async function openIssuer({ store, random, publicUrl }: IssuerOptions): P
  */
 export async function storedIssuer(store: Store): Promise<string | null> {
   const [stored, format] = await store.read(platformPartition("key_ring"), reads);
-  requireKnownFormat(format);
+  requireKnownFormat(format, "storage_unavailable");
   return stored?.value ?? null;
 }
 
-function requireKnownFormat(format: Stored | null): void {
+function requireKnownFormat(format: Stored | null, code: "conflict" | "storage_unavailable"): void {
   if (format === null || Number(format.value) <= storeFormat) return;
   const message = `Cannot use the store: its format is ${format.value} and this version knows ${storeFormat}; update this process`;
-  throw new AppError("storage_unavailable", message);
+  throw new AppError(code, message);
 }
