@@ -86,16 +86,27 @@ export async function* watch(
     }
     if (isAborted()) return;
     if (isHidden()) continue;
-    // All listeners of a server lose it in the same moment.
-    const waits = environment.random() * Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
-    let left = retryAfterMs + waits;
+    let left = retryAfterMs + reconnectMs(environment, retryMs, failures);
     onLost?.({ cause, retryMs: left });
     do {
-      await pause(environment, Math.min(left, pollMs), signal);
-      left -= pollMs;
+      const waits = Math.min(left, pollPauseMs(environment));
+      await pause(environment, waits, signal);
+      left -= waits;
       if (left > 0 && !isAborted() && !isHidden()) yield* readOnce(read);
     } while (left > 0 && !isAborted());
   }
+}
+
+/**
+ * Returns the pause before a new connection. All listeners of a server lose it in the same moment: it has named each another pause,
+ * of which half is left to chance.
+ */
+function reconnectMs({ random }: ClientEnvironment, retryMs: number, failures: number): number {
+  return Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax) * (0.5 + 0.5 * random());
+}
+
+function pollPauseMs({ random }: ClientEnvironment): number {
+  return pollMs * (0.8 + 0.4 * random());
 }
 
 /** Yields the document; nothing if it cannot be read. */
@@ -173,7 +184,7 @@ export async function* poll(
   for (let last = ""; !isAborted(); ) {
     await seen(environment, signal);
     if (isAborted()) return;
-    let waits = pollMs * (0.8 + 0.4 * environment.random());
+    let waits = pollPauseMs(environment);
     try {
       const document = await read();
       const text = JSON.stringify(document);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { createRandom } from "../../../adapters/conformance/random.ts";
 import {
   apiKey,
   type CallOptions,
@@ -18,6 +19,7 @@ import { liveHeartbeatMs, liveIntervalMs } from "../../../lib/http/live_streams.
 import { serve } from "../../../runtime/node.ts";
 import { ids } from "../../support/platform.ts";
 import { createManualTimer, type ManualTimer, settle } from "../../support/timer.ts";
+import { until } from "../../support/until.ts";
 import { type Network, openNetwork } from "./_network.ts";
 
 const areas = { leaderboards };
@@ -267,7 +269,7 @@ describe("a live page", () => {
     const busy = () => Response.json({ code: "busy" }, { status: 503, headers: { "retry-after": "12" } });
     const polled = (now: number) => () => Response.json({ ...hello, now });
     const stream = () => new Response(event("hello", { ...hello, now: 4 }), { headers });
-    const { pages, asked } = await pagesOf([busy, polled(2), polled(3), stream], { random: () => 0 });
+    const { pages, asked } = await pagesOf([busy, polled(2), polled(3), stream], { random: () => 0.5 });
     assert.deepEqual(
       pages.map(({ now }) => now),
       [2, 3, 4],
@@ -293,5 +295,60 @@ describe("a live page", () => {
     assert.deepEqual(Object.keys(value.leaderboards), ["overall", "round_1"]);
     await whole.return?.();
     await network.world.dispose();
+  });
+});
+
+describe("200 listeners of a server that restarts", () => {
+  it("hear all of it again, spread over more than 10 s", async t => {
+    const time = createManualTimer();
+    const { world } = await openNetwork();
+    const start = async (port: number) => {
+      const stop = new AbortController();
+      const server = await serve(
+        (request, info) => world.platform.fetch(request, { ...info, stopping: stop.signal }),
+        { port, graceMsMax: 0 },
+      );
+      const end = async (): Promise<void> => {
+        stop.abort();
+        await server.stop();
+      };
+      return { url: server.url, end };
+    };
+    let server = await start(0);
+    const leave = new AbortController();
+    const delays = new Map<number, number>();
+    const heard = new Array<number>(200).fill(0);
+    const random = createRandom(1).next;
+    const client = createClient({ url: server.url, areas: { feeds }, timer: time.timer, random });
+    const page = { prefix: ids.event.slice(0, 2), eventId: ids.event };
+    const loops = heard.map(async (_, index) => {
+      const onLost: CallOptions["onLost"] = ({ retryMs }) => {
+        // Those after the first are of attempts that failed.
+        if (heard[index] === 1 && !delays.has(index)) delays.set(index, retryMs);
+      };
+      for await (const _ of client.feeds.watchEvent(page, { signal: leave.signal, onLost }))
+        heard[index] = (heard[index] ?? 0) + 1;
+    });
+    t.after(async () => {
+      leave.abort();
+      await Promise.all(loops);
+      await server.end();
+      await world.dispose();
+    });
+    const all = (count: number) => until(`all hear ${count}`, () => heard.every(each => each >= count));
+    await all(1);
+    const { port } = new URL(server.url);
+    await server.end();
+    await until("all have lost it", () => delays.size === 200);
+    server = await start(Number(port));
+    await time.advance(31_000);
+    await all(2);
+    const spread = [...delays.values()];
+    const [first, last] = [Math.min(...spread), Math.max(...spread)];
+    assert.ok(last - first >= 10_000, `${first} to ${last}`);
+    for (const from of spread) {
+      const within = spread.filter(delay => delay >= from && delay < from + 1_000).length;
+      assert.ok(within <= 40, `${within} in a second`);
+    }
   });
 });
