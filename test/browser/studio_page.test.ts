@@ -77,7 +77,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const frame = page.frameLocator("iframe");
     const heading = frame.getByRole("heading", { name: "Who wins tonight?" });
     await heading.waitFor();
-    await page.getByRole("button", { name: "Save for fans" }).click();
+    await press(page.getByRole("button", { name: "Save for fans" }));
     await page.getByText("The page is live.").waitFor({ state: "attached" });
     const { name, services } = await stored();
     assert.equal(name, "Fan app");
@@ -100,7 +100,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const { page } = await open();
     await page.getByLabel("Address of the logo").fill("http://club.example/logo.svg");
     await page.getByLabel("Origins, one a line").fill("https://club.example/path");
-    await page.getByRole("button", { name: "Save for fans" }).click();
+    await press(page.getByRole("button", { name: "Save for fans" }));
     const group = (name: string) => page.getByRole("group", { name });
     await group("Logo").getByText("Expected an https address").waitFor();
     await group("Pages that may show it").getByText("Expected an origin").waitFor();
@@ -113,11 +113,11 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const { page } = await open();
     await page.getByLabel("Under a name").check();
     await store({ font: "rounded" });
-    await page.getByRole("button", { name: "Save for fans" }).click();
+    await press(page.getByRole("button", { name: "Save for fans" }));
     assert.match((await page.getByRole("alert").textContent()) ?? "", /show › font.*serif.*rounded/);
     assert.deepEqual((await stored()).services.show, { font: "rounded" });
     await press(page.getByRole("button", { name: "Take their changes over into mine" }));
-    await page.getByRole("button", { name: "Save for fans" }).click();
+    await press(page.getByRole("button", { name: "Save for fans" }));
     await page.getByText("The page is live.").waitFor({ state: "attached" });
     assert.deepEqual((await stored()).services.show, { font: "rounded", signIn: "name" });
   });
