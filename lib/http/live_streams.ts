@@ -22,7 +22,7 @@ const refusedRetryMs = 5_000;
 const reconnectMsMin = 1_000;
 /** Time over which reconnects are spread, in ms, so that they do not come all at once: for few listeners, and for each. */
 const reconnectSpreadMs = 4_000;
-const reconnectSpreadMsPerListener = 75;
+const reconnectSpreadMsPerListener = 100;
 const reconnectSpreadMsMax = 30_000;
 
 /** Errors that end the streams of a name: a new request would be refused with the same one. */
