@@ -30,7 +30,7 @@ export const AccountIdSchema = v.pipe(
 
 /**
  * Computes the user id of an account: its subject in lower case where that is a UUID, else the UUID of version 5 (RFC 9562) of
- * issuer, a space and subject in the namespace `8736dcc8-1110-4201-b59d-da7ac03ce9a5`.
+ * issuer, a blank and subject in the namespace `8736dcc8-1110-4201-b59d-da7ac03ce9a5`.
  *
  * @example
  * ```ts

@@ -262,10 +262,6 @@ export class Users {
   }
 
   /**
-   * Removes the records of a user, if there are any. Its lookup keys are released before, so that an interrupted removal
-   * can be repeated.
-   */
-  /**
    * Notes that a user is merged into another, and returns whom it is merged into, now or before; null if that other is itself merged
    * into somebody. The notes of a project are in one partition, so that racing merges never go in a circle.
    */
@@ -291,6 +287,10 @@ export class Users {
     }
   }
 
+  /**
+   * Removes the records of a user, if there are any. Its lookup keys are released before, so that an interrupted removal
+   * can be repeated.
+   */
   async remove(projectId: string, userId: string): Promise<void> {
     await this.#store.commit(mergesPartition(projectId), {
       writes: [{ type: "delete", shape: "record", key: mergeRead(userId).key }],
