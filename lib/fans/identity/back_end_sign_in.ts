@@ -69,6 +69,7 @@ export async function userOfBackEnd(
   requirePermission(principal, "tokens:write");
   const { organisationId, keyId: actor } = principal;
   const space = await spaceOfKey(context.directory, organisationId, call);
+  requireOneId(proof);
   const project = await projectOf(context, space, proof);
   const attempt = { projectId: project.id, event: "backEndSignIn", provider: "backEnd", actor, call };
   const userId = await recordAttempt(context, attempt, async note => {
@@ -82,6 +83,16 @@ export async function userOfBackEnd(
     space,
     caller: { kind: "user", userId, organisationId, spaceId: space.id, projectId: project.id },
   };
+}
+
+function requireOneId({ externalId, userId }: UserProofInput): void {
+  if ((externalId === undefined) === (userId === undefined)) {
+    throw invalidField(
+      "Cannot tell which user this is",
+      "/externalId",
+      "Expected either externalId or userId",
+    );
+  }
 }
 
 async function projectOf(
@@ -109,13 +120,6 @@ async function findUser(
   project: Project,
   { externalId, userId, displayName = "" }: UserProofInput,
 ): Promise<FoundUser> {
-  if ((externalId === undefined) === (userId === undefined)) {
-    throw invalidField(
-      "Cannot tell which user this is",
-      "/externalId",
-      "Expected either externalId or userId",
-    );
-  }
   if (externalId !== undefined) {
     const issuer = context.ownAccounts.requireIssuer(project, "/externalId");
     const vouched = {
