@@ -133,7 +133,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
-  const found = userDirectory({ ...shared, loyalty, users, ...accountIssuers(directory, identity) });
+  const accountIssuerOf = accountIssuers(directory, identity);
+  const found = userDirectory({ ...shared, loyalty, users, accountIssuerOf });
   return {
     ...identity,
     store,
@@ -160,11 +161,9 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
 }
 
 function accountIssuers(directory: Directory, { ownAccounts }: Pick<Services, "ownAccounts">) {
-  return {
-    async accountIssuerOf(spaceId: string): Promise<string | undefined> {
-      const space = await directory.space(spaceId);
-      return space === null ? undefined : await ownAccounts.issuerOfSpace(space);
-    },
+  return async (spaceId: string): Promise<string | undefined> => {
+    const space = await directory.space(spaceId);
+    return space === null ? undefined : await ownAccounts.issuerOfSpace(space);
   };
 }
 

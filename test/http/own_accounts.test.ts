@@ -314,7 +314,7 @@ describeOnStores("the team's own accounts", open => {
     assert.deepEqual(circle.map(({ status }) => status).toSorted(), [200, 409]);
     const kept = circle[0]?.status === 200 ? bob.userId : alice.userId;
 
-    // Whoever signs in, reports or is named: it is one user now.
+    // Sign-ins, reports and searches lead to one user now.
     for (const externalId of ["alice", "bob"]) {
       assert.equal((await minted({ externalId })).userId, kept);
       assert.equal(claimsOf((await signIn({ sub: externalId })).json.data.accessToken).sub, kept);

@@ -123,48 +123,71 @@ async function sentToTheEnd(
   return answer;
 }
 
+interface SentInit {
+  readonly method?: string;
+  readonly token?: string;
+  readonly body?: unknown;
+}
+
+async function sendTo({ baseUrl }: Demo, path: string, init: SentInit = {}): Promise<Response> {
+  const { method = init.body === undefined ? "GET" : "POST", token, body } = init;
+  return await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+async function data<T>(answer: Promise<Response>, status = 200): Promise<T> {
+  const response = await answer;
+  const text = await response.text();
+  assert.equal(response.status, status, text);
+  return (JSON.parse(text) as { data: T }).data;
+}
+
+/** Creates a user, signs it in to the space, and answers its token and id. */
+async function arriveAt(demo: Demo, username: string): Promise<{ userId: string; token: string }> {
+  const { projectId } = demo;
+  const selector = { projectId, strategy: "simplified", provider: "noLogin" };
+  const record = await data<{ userId: string }>(
+    sendTo(demo, "/v1/user", { body: { ...selector, data: { username } } }),
+  );
+  const exchange = { type: "sessionRecord", projectId, record };
+  const issued = await data<{ accessToken: string }>(sendTo(demo, "/api/auth/token", { body: exchange }));
+  return { userId: record.userId, token: issued.accessToken };
+}
+
+/** Reports as a back end what came of a prediction. */
+async function reportOutcomeAt(
+  demo: Demo,
+  userId: string,
+  outcome: object,
+  actionId = "outcome",
+): Promise<Response> {
+  const { eventId, serviceToken } = demo;
+  assert.ok(serviceToken !== null);
+  const body = { action: "outcome", actionId, data: { eventId, ...outcome } };
+  return await sendTo(demo, `/api/loyalty/action?user_id=${userId}`, { token: serviceToken, body });
+}
+
+/** Lets a new fan score, and returns the path of its entry on the board, which shows it. */
+export async function scoreAt(demo: Demo, username: string): Promise<string> {
+  const { userId } = await arriveAt(demo, username);
+  assert.equal((await reportOutcomeAt(demo, userId, { matchId: "1", outcome: "exact" })).status, 200);
+  const entry = `/projects/${demo.projectId}/leaderboards/overall/users/${userId}`;
+  await until("the board shows the score", async () => (await sendTo(demo, entry)).status === 200);
+  return entry;
+}
+
 function addMainPathTests(target: () => Target): void {
-  async function send(
-    path: string,
-    init: { method?: string; token?: string; body?: unknown } = {},
-  ): Promise<Response> {
-    const { method = init.body === undefined ? "GET" : "POST", token, body } = init;
-    return await fetch(`${target().demo.baseUrl}${path}`, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  }
+  const send = (path: string, init?: SentInit): Promise<Response> => sendTo(target().demo, path, init);
+  const arrive = (username: string) => arriveAt(target().demo, username);
 
-  async function data<T>(answer: Promise<Response>, status = 200): Promise<T> {
-    const response = await answer;
-    const text = await response.text();
-    assert.equal(response.status, status, text);
-    return (JSON.parse(text) as { data: T }).data;
-  }
-
-  /** Creates a user, signs it in to the space, and answers its token and id. */
-  async function arrive(username: string): Promise<{ userId: string; token: string }> {
-    const { projectId } = target().demo;
-    const selector = { projectId, strategy: "simplified", provider: "noLogin" };
-    const record = await data<{ userId: string }>(
-      send("/v1/user", { body: { ...selector, data: { username } } }),
-    );
-    const exchange = { type: "sessionRecord", projectId, record };
-    const issued = await data<{ accessToken: string }>(send("/api/auth/token", { body: exchange }));
-    return { userId: record.userId, token: issued.accessToken };
-  }
-
-  /** Reports as a back end what came of a prediction. */
-  async function reportOutcome(userId: string, data: object, actionId = "outcome"): Promise<Response> {
-    const { eventId, serviceToken } = target().demo;
-    assert.ok(serviceToken !== null);
-    const body = { action: "outcome", actionId, data: { eventId, ...data } };
-    return await send(`/api/loyalty/action?user_id=${userId}`, { token: serviceToken, body });
-  }
+  const reportOutcome = (userId: string, outcome: object, actionId?: string) =>
+    reportOutcomeAt(target().demo, userId, outcome, actionId);
 
   it("takes a fan from arrival to a rank", async () => {
     const { projectId, eventId } = target().demo;

@@ -9,7 +9,7 @@ import { constantTimeEqual, utf8 } from "../crypto/mod.ts";
 import type { PasswordKernels, ScryptCost } from "./kernels.ts";
 
 /** The most work of an imported hash, so that no import makes logins exhaust a process. */
-export const foreignCosts = {
+const foreignCosts = {
   bcrypt: { min: 4, max: 12 },
   pbkdf2Iterations: { min: 1_000, max: 1_000_000 },
 } as const;

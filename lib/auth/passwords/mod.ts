@@ -8,7 +8,7 @@ import { AppError } from "../../base/errors/mod.ts";
 import type { Timer } from "../../http/mod.ts";
 import { systemTimer } from "../../http/requests/body.ts";
 import { constantTimeEqual, type RandomBytes, utf8 } from "../crypto/mod.ts";
-import { parseForeignHash } from "./foreign.ts";
+import { type ForeignHash, parseForeignHash } from "./foreign.ts";
 import { type Argon2idCost, type PasswordKernels, portableKernels, type ScryptCost } from "./kernels.ts";
 
 export type { PasswordKernels } from "./kernels.ts";
@@ -188,7 +188,7 @@ class KdfHasher implements PasswordHasher {
 
   async verify(phc: string, password: string): Promise<PasswordVerification> {
     const stored = parsePhc(phc);
-    const foreign = stored === undefined && this.accepts(phc) ? parseForeignHash(phc) : undefined;
+    const foreign = stored === undefined ? this.#foreign(phc) : undefined;
     if (foreign !== undefined) {
       const ok = password.isWellFormed() && (await foreign.verify(password, this.#kernels));
       return { ok, needsRehash: ok };
@@ -202,9 +202,13 @@ class KdfHasher implements PasswordHasher {
   }
 
   accepts(hash: string): boolean {
-    if (parsePhc(hash) !== undefined) return true;
+    return (parsePhc(hash) ?? this.#foreign(hash)) !== undefined;
+  }
+
+  /** Returns a hash of another system, unless its function is missing here. */
+  #foreign(hash: string): ForeignHash | undefined {
     const foreign = parseForeignHash(hash);
-    return foreign !== undefined && (!foreign.needsBcrypt || this.#kernels.bcrypt !== undefined);
+    return foreign?.needsBcrypt && this.#kernels.bcrypt === undefined ? undefined : foreign;
   }
 
   #dummy(): ParsedHash {

@@ -98,9 +98,11 @@ function requireOneId({ externalId, userId }: UserProofInput): void {
 async function projectOf(
   { directory }: SignInContext,
   space: Space,
-  { projectId = defaultProjectOf(space) }: UserProofInput,
+  { projectId }: UserProofInput,
 ): Promise<Project> {
-  const project = projectId === undefined ? null : await directory.project(projectId);
+  const project = await (projectId === undefined
+    ? defaultProjectOf(directory, space)
+    : directory.project(projectId));
   if (project?.spaceId === space.id) return project;
   const detail =
     projectId === undefined

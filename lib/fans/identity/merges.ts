@@ -40,6 +40,11 @@ export interface AccountMergesOptions {
   readonly onRemove: OnRemove;
 }
 
+interface NotedMerge extends AccountMerge {
+  /** True where a back end joins users of any kind. */
+  readonly isJoin: boolean;
+}
+
 export class AccountMerges {
   readonly #options: AccountMergesOptions;
   readonly #queue: DueQueue;
@@ -55,7 +60,10 @@ export class AccountMerges {
   async begin(merge: AccountMerge): Promise<boolean> {
     const { store, clock, users, logger } = this.#options;
     const { projectId, from, into } = merge;
-    const writes = this.#queue.schedule([printMerge(merge)], clock() + mergeAgainMs);
+    const writes = this.#queue.schedule(
+      [JSON.stringify({ ...merge, isJoin: false })],
+      clock() + mergeAgainMs,
+    );
     await store.commit(platformPartition("merges"), { writes });
     let isFirst = false;
     await users.update(projectId, from, user => {
@@ -73,8 +81,7 @@ export class AccountMerges {
   async join(merge: AccountMerge): Promise<void> {
     const { store, clock, logger } = this.#options;
     const { projectId, from, into } = merge;
-    const note = JSON.stringify([projectId, from, into]);
-    const writes = this.#queue.schedule([note], clock() + mergeAgainMs);
+    const writes = this.#queue.schedule([JSON.stringify({ ...merge, isJoin: true })], clock() + mergeAgainMs);
     await store.commit(platformPartition("merges"), { writes });
     await this.#finishJoin(merge).catch(error =>
       logger.log("warn", "merge_deferred", { projectId, from, into, error: String(error) }),
@@ -86,9 +93,8 @@ export class AccountMerges {
     const { logger } = this.#options;
     await this.#queue.processDue({
       handle: async text => {
-        // Ids of users whom back ends report may have slashes.
-        if (text.startsWith("[")) await this.#finishJoin(parseJoin(text));
-        else await this.#finish(parseMerge(text));
+        const { isJoin, ...merge } = JSON.parse(text) as NotedMerge;
+        await (isJoin ? this.#finishJoin(merge) : this.#finish(merge));
         return null;
       },
       onFailed: (merge, error) => logger.log("warn", "merge_deferred", { merge, error: String(error) }),
@@ -129,18 +135,4 @@ export class AccountMerges {
 
 function withMerge(user: User, into: string): User {
   return isAnonymous(user) ? { ...user, mergedInto: into } : user;
-}
-
-function printMerge({ projectId, from, into }: AccountMerge): string {
-  return `${projectId}/${from}/${into}`;
-}
-
-function parseJoin(text: string): AccountMerge {
-  const [projectId = "", from = "", into = ""] = JSON.parse(text) as string[];
-  return { projectId, from, into };
-}
-
-function parseMerge(text: string): AccountMerge {
-  const [projectId = "", from = "", into = ""] = text.split("/");
-  return { projectId, from, into };
 }

@@ -8,10 +8,10 @@
 
 import * as v from "valibot";
 import { isUuid, uuidOfName } from "../../auth/crypto/mod.ts";
-import { invalidField } from "../../base/errors/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import type { Directory, Project, Space } from "../directory/mod.ts";
 import type { Origin } from "./lookup_keys.ts";
-import { identitySetting } from "./settings.ts";
+import { defaultProjectOf, identitySetting } from "./settings.ts";
 
 const accountNamespace = "8736dcc8-1110-4201-b59d-da7ac03ce9a5";
 
@@ -74,14 +74,12 @@ export class OwnAccounts {
 
   /** Returns the issuer of accounts in requests about a space: that of its default project. Undefined if a setting is invalid too. */
   async issuerOfSpace(space: Space): Promise<string | undefined> {
-    const projectId = space.settings.defaultProjectId;
-    const project =
-      typeof projectId === "string" ? await this.#directory.project(projectId.toLowerCase()) : null;
-    if (project?.spaceId !== space.id) return this.#issuer;
     try {
-      return this.issuerOf(project);
-    } catch {
-      return undefined;
+      const project = await defaultProjectOf(this.#directory, space);
+      return project === null ? this.#issuer : this.issuerOf(project);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "provider_unavailable") return undefined;
+      throw error;
     }
   }
 

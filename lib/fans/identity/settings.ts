@@ -13,7 +13,7 @@ import { type RemoteIssuer, remoteAlgorithms, remoteUrl } from "../../auth/remot
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
-import type { Project, Settings, Space } from "../directory/mod.ts";
+import type { Directory, Project, Settings, Space } from "../directory/mod.ts";
 import { providerNames } from "./users.ts";
 
 const audienceCharactersMax = 512;
@@ -213,14 +213,19 @@ export function spaceIssuer({ settings }: Space) {
 }
 
 /**
- * Reads the `defaultProjectId` of a space.
+ * Returns the project that `defaultProjectId` of a space names; null if it names none of the space.
  *
- * @throws {AppError} `provider_unavailable`: it is invalid.
+ * @throws {AppError} `provider_unavailable`: the setting is invalid.
  */
-export function defaultProjectOf({ settings: { defaultProjectId } }: Space): string | undefined {
-  return defaultProjectId === undefined
-    ? undefined
-    : parseSetting(DefaultProjectSchema, defaultProjectId, "defaultProjectId");
+export async function defaultProjectOf(
+  directory: Pick<Directory, "project">,
+  { id, settings: { defaultProjectId } }: Space,
+): Promise<Project | null> {
+  if (defaultProjectId === undefined) return null;
+  const project = await directory.project(
+    parseSetting(DefaultProjectSchema, defaultProjectId, "defaultProjectId"),
+  );
+  return project?.spaceId === id ? project : null;
 }
 
 const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings) => {

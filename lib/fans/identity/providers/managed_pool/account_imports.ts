@@ -78,9 +78,8 @@ export function createAccountImports(context: ImportContext): AccountImports {
     async create(space, userId, account) {
       const { email: given, emailVerified, passwordHash } = v.parse(AccountSchema, account);
       const email = v.parse(NewEmailSchema, given);
-      const projectId = defaultProjectOf(space);
-      const project = projectId === undefined ? null : await directory.project(projectId);
-      if (project?.spaceId !== space.id) {
+      const project = await defaultProjectOf(directory, space);
+      if (project === null) {
         const detail = "Expected no account, as the space has no defaultProjectId";
         throw invalidField("Cannot import the account", "/email", detail);
       }
