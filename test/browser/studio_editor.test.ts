@@ -377,6 +377,8 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await editor(page).getByLabel("Option 2 is right").check();
     await page.clock.runFor(1_600);
     await until("the answer is stored", async () => (await stored(id)).correct_option === 2);
+    // Until the page knows, leaving asks.
+    await saved(page);
     const wrong = await draft("cta", { name: "link" });
     await page.goto(`${world.url}/studio#/events/${world.event}/run/${wrong}`);
     await editor(page).getByRole("heading", { name: "Call to action" }).waitFor();

@@ -46,7 +46,7 @@ describe("a store of an earlier release", () => {
   it("is read: what its callers hold is good, and points, boards and users are there", async t => {
     const folder = "test/http/stored/format_1";
     const life: StoredLife = JSON.parse(readFileSync(join(folder, "callers.json"), "utf8"));
-    const data = join(await temporaryDirectory(t), "data");
+    const data = join(await temporaryDirectory(), "data");
     await restoreJournal(join(folder, "store.backup"), data);
     // The settings are those of the store.
     const seed = { organisations: [], spaces: [], projects: [], events: [] };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { Appender, backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/appender.ts";
 import {
   digestOf,
@@ -13,8 +13,8 @@ import {
 import type { AppError } from "../../../lib/base/errors/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 
-async function appending(context: TestContext) {
-  const path = join(await temporaryDirectory(context), "log");
+async function appending() {
+  const path = join(await temporaryDirectory(), "log");
   const log = await LogFile.create(path);
   const groups: number[] = [];
   const onGroup = async (bytes: number) => {
@@ -29,8 +29,8 @@ function append(appender: Appender, frame: string): Promise<AppError | undefined
 }
 
 describe("appending to a log", () => {
-  it("writes frames that arrive together as one group with one sync, in order", async context => {
-    const { path, log, appender, groups } = await appending(context);
+  it("writes frames that arrive together as one group with one sync, in order", async () => {
+    const { path, log, appender, groups } = await appending();
     const frames = Array.from({ length: 1_000 }, (_, at) => `frame ${at} \u{1F600}`);
     const settled: number[] = [];
     await Promise.all(
@@ -48,8 +48,8 @@ describe("appending to a log", () => {
     await log.close();
   });
 
-  it("lets frames that arrive while the disk is busy wait for the next group", async context => {
-    const { log, appender, groups } = await appending(context);
+  it("lets frames that arrive while the disk is busy wait for the next group", async () => {
+    const { log, appender, groups } = await appending();
     const later: Promise<AppError | undefined>[] = [];
     await new Promise<void>(resolve => {
       appender.append("first", () => {
@@ -63,9 +63,9 @@ describe("appending to a log", () => {
     await log.close();
   });
 
-  it(`writes up to ${groupCharsMax} characters as one group`, async context => {
+  it(`writes up to ${groupCharsMax} characters as one group`, async () => {
     const groupsOf = async (chars: number): Promise<number> => {
-      const { log, appender, groups } = await appending(context);
+      const { log, appender, groups } = await appending();
       const half = groupCharsMax / 2 - lineOverhead;
       await Promise.all([half, half + chars].map(length => append(appender, "x".repeat(length))));
       await log.close();
@@ -75,8 +75,8 @@ describe("appending to a log", () => {
     assert.equal(await groupsOf(1), 2);
   });
 
-  it("refuses with busy what exceeds the backlog, and recovers from it", async context => {
-    const { log, appender } = await appending(context);
+  it("refuses with busy what exceeds the backlog, and recovers from it", async () => {
+    const { log, appender } = await appending();
     const frame = "x".repeat(8_388_608);
     const accepted: Promise<AppError | undefined>[] = [];
     for (let chars = 0; chars < backlogCharsMax; chars += frame.length)
@@ -87,8 +87,8 @@ describe("appending to a log", () => {
     await log.close();
   });
 
-  it("loses a group, and all that waits behind it, where the disk fails, and then accepts nothing", async context => {
-    const { log, appender } = await appending(context);
+  it("loses a group, and all that waits behind it, where the disk fails, and then accepts nothing", async () => {
+    const { log, appender } = await appending();
     assert.equal(await append(appender, "kept"), undefined);
     // Writing, and cutting back what was written, fails on a file that is not open.
     await log.close();

@@ -18,7 +18,7 @@ async function numberIn(store: Store, partition: string): Promise<number> {
 
 describe("a backup of a journal that is written to", () => {
   it("has every commit that was acknowledged before, in one piece", async context => {
-    const base = await temporaryDirectory(context);
+    const base = await temporaryDirectory();
     const [data, file, restored] = ["data", "backup", "restored"].map(name => join(base, name)) as [
       string,
       string,
@@ -42,8 +42,8 @@ describe("a backup of a journal that is written to", () => {
 });
 
 describe("a restore", () => {
-  it("refuses a backup that is cut or changed anywhere, and changes nothing", async context => {
-    const base = await temporaryDirectory(context);
+  it("refuses a backup that is cut or changed anywhere, and changes nothing", async () => {
+    const base = await temporaryDirectory();
     const file = join(base, "backup");
     {
       await using store = await openFileStore(join(base, "data"));
@@ -70,8 +70,8 @@ describe("a restore", () => {
     assert.equal(record?.value, "3");
   });
 
-  it("takes an empty folder alone, beside its files, and no folder that is in use", async context => {
-    const base = await temporaryDirectory(context);
+  it("takes an empty folder alone, beside its files, and no folder that is in use", async () => {
+    const base = await temporaryDirectory();
     const file = join(base, "backup");
     await (await openFileStore(join(base, "data")))[Symbol.asyncDispose]();
     await backUpJournal(join(base, "data"), file);

@@ -9,7 +9,7 @@ const kills = 4;
 
 describe("a store whose process is killed while it writes", () => {
   it("has every acknowledged commit after the restart, and every partition in one piece", async context => {
-    const directory = await temporaryDirectory(context);
+    const directory = await temporaryDirectory();
     for (let round = 1; round <= kills; round++) {
       const writer = startWriter(context, directory);
       await writer.acknowledged(400 * round);

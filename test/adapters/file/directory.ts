@@ -1,11 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 
-/** Makes a directory that goes away with the test. */
-export async function temporaryDirectory(context: Pick<TestContext, "after">): Promise<string> {
+const made: string[] = [];
+// Hooks of a test run in the order of their registration: one of its own would run while a store that opened later writes.
+process.on("exit", () => {
+  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+});
+
+/** Makes a directory that goes away with the process. */
+export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "grandstand-journal-"));
-  context.after(() => rm(directory, { recursive: true, force: true }));
+  made.push(directory);
   return directory;
 }

@@ -14,8 +14,8 @@ const limitKiB = 1_024;
 const skip = process.platform === "win32" ? "needs the file size limit of a POSIX shell" : false;
 
 describe("a store whose disk takes no more", { skip }, () => {
-  it("rejects commits, shows nothing of them, continues with what fits, and restarts to the same state", async context => {
-    const directory = await temporaryDirectory(context);
+  it("rejects commits, shows nothing of them, continues with what fits, and restarts to the same state", async () => {
+    const directory = await temporaryDirectory();
     const script = fileURLToPath(new URL("./full_disk_process.ts", import.meta.url));
     const limited = `trap "" XFSZ; ulimit -f ${limitKiB}; exec "$0" --import tsx "$@"`;
     const { stdout } = await promisify(execFile)("bash", [
@@ -79,7 +79,7 @@ const skipFiles = process.platform === "linux" ? false : "finds the names of ope
 
 describe("a disk that fails while a snapshot is written", { skip: skipFiles }, () => {
   it("brings back no commit that was answered with a failure", async context => {
-    const directory = await temporaryDirectory(context);
+    const directory = await temporaryDirectory();
     const store = await openFileStore(directory, { compactBytesMin: 1_000_000, compactRatio: 1 });
     const value = "x".repeat(100_000);
     let refused: Promise<unknown> | null = null;

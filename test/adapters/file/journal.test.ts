@@ -48,8 +48,8 @@ async function written(directory: string, count: number): Promise<string> {
 
 describe("a file journal", () => {
   for (const fsync of ["always", "interval", "never"] satisfies FsyncPolicy[]) {
-    it(`brings everything back after a restart, over many compactions (fsync ${fsync})`, async context => {
-      const directory = await temporaryDirectory(context);
+    it(`brings everything back after a restart, over many compactions (fsync ${fsync})`, async () => {
+      const directory = await temporaryDirectory();
       const clock = createTestClock();
       const operations = createOperations(createRandom(8), clock);
       const options = { clock: clock.now, fsync, compactBytesMin: 3_000, compactRatio: 1 };
@@ -76,8 +76,8 @@ describe("a file journal", () => {
     });
   }
 
-  it("compacts so that overwritten states do not stay on disk", async context => {
-    const directory = await temporaryDirectory(context);
+  it("compacts so that overwritten states do not stay on disk", async () => {
+    const directory = await temporaryDirectory();
     const options = { compactBytesMin: 50_000 };
     let rounds = 0;
     let writtenBytes = 0;
@@ -96,8 +96,8 @@ describe("a file journal", () => {
     assert.deepEqual(await values(store, 5), Array(5).fill(`${rounds - 1};`.repeat(100)));
   });
 
-  it("never uses a version again after a restart, with the clock standing still", async context => {
-    const directory = await temporaryDirectory(context);
+  it("never uses a version again after a restart, with the clock standing still", async () => {
+    const directory = await temporaryDirectory();
     const versions = new Set<string>();
     for (let life = 0; life < 4; life++) {
       await using store = await openFileStore(directory, { clock: () => 5, compactBytesMin: 600 });
@@ -110,8 +110,8 @@ describe("a file journal", () => {
     }
   });
 
-  it("cuts off and reports a frame that was not written to its end, wherever it was torn", async context => {
-    const directory = await temporaryDirectory(context);
+  it("cuts off and reports a frame that was not written to its end, wherever it was torn", async () => {
+    const directory = await temporaryDirectory();
     const log = await written(directory, 3);
     const content = await readFile(log);
     const lastStart = content.lastIndexOf("\n", content.length - 2) + 1;
@@ -132,23 +132,23 @@ describe("a file journal", () => {
     }
   });
 
-  it("cuts off the traces of a system crash: zeros, or a torn first line", async context => {
-    const directory = await temporaryDirectory(context);
+  it("cuts off the traces of a system crash: zeros, or a torn first line", async () => {
+    const directory = await temporaryDirectory();
     const log = await written(directory, 2);
     await appendFile(log, Buffer.alloc(5_000));
     {
       await using store = await openFileStore(directory);
       assert.equal((await values(store, 2))[1], "v1\n\u{1F600}");
     }
-    const unused = await temporaryDirectory(context);
+    const unused = await temporaryDirectory();
     await writeFile(join(unused, "log-0000000001"), (await readFile(log)).subarray(0, 4));
     await using store = await openFileStore(unused);
     assert.deepEqual(await values(store, 2), [undefined, undefined]);
     await store.commit("p", { writes: [put("k0", "new")] });
   });
 
-  it("refuses to start where a frame is damaged that has intact ones behind it, and changes nothing", async context => {
-    const directory = await temporaryDirectory(context);
+  it("refuses to start where a frame is damaged that has intact ones behind it, and changes nothing", async () => {
+    const directory = await temporaryDirectory();
     const log = await written(directory, 5);
     const content = await readFile(log);
     const secondFrame = content.indexOf("\n", content.indexOf("\n") + 1) + 1;
@@ -170,8 +170,8 @@ describe("a file journal", () => {
     assert.deepEqual((await values(store, 2)).map(Boolean), [true, false]);
   });
 
-  it("refuses to start where a file of the chain is missing, ends early or is of another format", async context => {
-    const directory = await temporaryDirectory(context);
+  it("refuses to start where a file of the chain is missing, ends early or is of another format", async () => {
+    const directory = await temporaryDirectory();
     const original = join(directory, "original");
     {
       await using store = await openFileStore(original, { compactBytesMin: 400 });
@@ -212,8 +212,8 @@ describe("a file journal", () => {
     assert.equal((await values(store, 60))[59], "v59");
   });
 
-  it("survives a crash at every step of a compaction", async context => {
-    const directory = await temporaryDirectory(context);
+  it("survives a crash at every step of a compaction", async () => {
+    const directory = await temporaryDirectory();
     const before = await written(directory, 3);
     const next = join(directory, "log-0000000002");
     // The next log was created, with its header or without, and then the process died.
@@ -228,8 +228,8 @@ describe("a file journal", () => {
     assert.deepEqual((await values(store, 4)).map(Boolean), [true, true, true, true]);
   });
 
-  it("refuses to start where any line is missing or has a flipped bit, and names its number", async context => {
-    const directory = await temporaryDirectory(context);
+  it("refuses to start where any line is missing or has a flipped bit, and names its number", async () => {
+    const directory = await temporaryDirectory();
     const log = await written(directory, 4);
     const lines = (await readFile(log, "latin1")).split(/(?<=\n)/);
     assert.equal(lines.length, 5);
@@ -254,13 +254,13 @@ describe("a file journal", () => {
     }
   });
 
-  it("refuses to start where a log that held data is empty or gone, and says what to do", async context => {
+  it("refuses to start where a log that held data is empty or gone, and says what to do", async () => {
     for (const lose of [
       (log: string) => truncate(log, 0),
       async (log: string) => truncate(log, (await readFile(log)).indexOf("\n") + 1),
       (log: string) => rm(log),
     ]) {
-      const directory = await temporaryDirectory(context);
+      const directory = await temporaryDirectory();
       await lose(await written(directory, 3));
       const before = await readdir(directory);
       const advice = /is empty, but held data before\. Restore .* from a backup.* remove .*manifest/;
@@ -272,8 +272,8 @@ describe("a file journal", () => {
     }
   });
 
-  it("reads the files of earlier releases, goes on in today's format, and refuses damage in both", async context => {
-    const directory = await temporaryDirectory(context);
+  it("reads the files of earlier releases, goes on in today's format, and refuses damage in both", async () => {
+    const directory = await temporaryDirectory();
     const log = await written(directory, 3);
     const [, ...frames] = (await readFile(log, "utf8")).trimEnd().split("\n");
     const texts = ["grandstand journal 1", ...frames.map(line => line.slice(9))];
@@ -297,8 +297,8 @@ describe("a file journal", () => {
     await assert.rejects(openFileStore(directory), { code: "storage_unavailable" });
   });
 
-  it("can be read by its owner alone, for it may hold secrets", async context => {
-    const directory = await temporaryDirectory(context);
+  it("can be read by its owner alone, for it may hold secrets", async () => {
+    const directory = await temporaryDirectory();
     const inner = join(directory, "data");
     const log = await written(inner, 1);
     assert.equal((await stat(log)).mode & 0o777, 0o600);

@@ -21,8 +21,8 @@ async function endedProcess(): Promise<number> {
 }
 
 describe("the lock of a journal directory", () => {
-  it("keeps a second store of this process out until the first is disposed of", async context => {
-    const directory = await temporaryDirectory(context);
+  it("keeps a second store of this process out until the first is disposed of", async () => {
+    const directory = await temporaryDirectory();
     const first = await openFileStore(directory);
     await assert.rejects(openFileStore(directory), inUse);
     await assert.rejects(openFileStore(`${directory}/../${directory.split("/").at(-1)}`), inUse);
@@ -31,7 +31,7 @@ describe("the lock of a journal directory", () => {
   });
 
   it("keeps another process out while its holder lives, and lets it in when that was killed", async context => {
-    const directory = await temporaryDirectory(context);
+    const directory = await temporaryDirectory();
     const writer = startWriter(context, directory);
     await writer.acknowledged(1);
     await assert.rejects(openFileStore(directory), inUse);
@@ -40,8 +40,8 @@ describe("the lock of a journal directory", () => {
     await using _store = await openFileStore(directory);
   });
 
-  it("is taken from a process that is gone, even if its id, or ours, is used again", async context => {
-    const directory = await temporaryDirectory(context);
+  it("is taken from a process that is gone, even if its id, or ours, is used again", async () => {
+    const directory = await temporaryDirectory();
     const host = hostname();
     const stale = [
       JSON.stringify({ host, pid: await endedProcess(), started: null }),
@@ -60,7 +60,7 @@ describe("the lock of a journal directory", () => {
   it("is taken from a process that has ended and whose parent has not noticed", {
     skip: process.platform === "linux" ? false : "only Linux tells",
   }, async context => {
-    const directory = await temporaryDirectory(context);
+    const directory = await temporaryDirectory();
     // The shell becomes a program that never asks what became of its child.
     const parent = spawn("sh", ["-c", "sleep 0.01 & echo $!; exec sleep 60"]);
     context.after(() => parent.kill("SIGKILL"));
@@ -77,16 +77,16 @@ describe("the lock of a journal directory", () => {
     await using _store = await openFileStore(directory);
   });
 
-  it("is not taken from a process of another host, about which nothing can be known", async context => {
-    const directory = await temporaryDirectory(context);
+  it("is not taken from a process of another host, about which nothing can be known", async () => {
+    const directory = await temporaryDirectory();
     const holder = JSON.stringify({ host: "elsewhere.invalid", pid: await endedProcess(), started: null });
     await writeFile(join(directory, "lock"), holder);
     await assert.rejects(openFileStore(directory), inUse);
     assert.equal(await readFile(join(directory, "lock"), "utf8"), holder);
   });
 
-  it("is given back where the journal turns out to be damaged", async context => {
-    const directory = await temporaryDirectory(context);
+  it("is given back where the journal turns out to be damaged", async () => {
+    const directory = await temporaryDirectory();
     await writeFile(join(directory, "log-0000000002"), "");
     await assert.rejects(openFileStore(directory), { message: /is missing/ });
     await assert.rejects(readFile(join(directory, "lock")), { code: "ENOENT" });
