@@ -58,6 +58,7 @@ const KeptMailsSchema = v.object({
         kind: v.picklist([
           "passwordCode",
           "emailCode",
+          "loginCode",
           "alreadyRegistered",
           "passwordChanged",
           "emailChanged",

@@ -146,6 +146,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const casey = await registeredUser(world, `casey-${world.clock.now()}@example.com`);
   const code = await codesOf(world).issue(ids.project, "password", { email: casey.email, holder: "" });
   const emailCode = await codesOf(world).issue(ids.project, "email", { email: casey.email, holder: "" });
+  const loginCode = await codesOf(world).issue(ids.project, "login", { email: casey.email, holder: "" });
   const idToken = forge(world.login.key, world.login.claims(world.clock.now()));
   const atLogin = { authorization: `Bearer ${idToken}` };
   const checked = await world.call(`/v1/user/check?${new URLSearchParams({ ...hosted, deviceId })}`, {
@@ -237,6 +238,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ],
     ["verifyEmail", [{ body: { ...managed, data: { email: robin.email } } }]],
     ["confirmEmail", [{ body: { ...managed, data: { email: casey.email, confirmationCode: emailCode } } }]],
+    ["mailLoginCode", [{ body: { ...managed, data: { email: robin.email } } }]],
+    ["confirmLogin", [{ body: { ...managed, data: { email: casey.email, confirmationCode: loginCode } } }]],
     ["refreshUser", [{ body: { ...managed, deviceId, refreshToken: robin.refreshToken } }]],
     ["logOutUser", [{ body: { ...managed, scope: "others" } }]],
     [

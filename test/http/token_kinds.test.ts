@@ -60,7 +60,8 @@ function kindsOf({ id, scheme, adminRole }: Operation): readonly string[] {
   if (scheme === "spaceToken") {
     return ["spaceUser", "spaceService", ...(adminRole === null ? [] : ["author"])];
   }
-  if (/^(forgotPassword|confirmPassword|verifyEmail|confirmEmail)$/.test(id)) return ["access", "client"];
+  if (/^(forgotPassword|confirmPassword|verifyEmail|confirmEmail|mailLoginCode|confirmLogin)$/.test(id))
+    return ["access", "client"];
   if (id === "checkSocialUser") return ["access", "socialToken"];
   return ["access"];
 }

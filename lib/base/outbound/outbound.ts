@@ -266,6 +266,7 @@ export interface Mail {
   readonly kind:
     | "passwordCode"
     | "emailCode"
+    | "loginCode"
     | "alreadyRegistered"
     | "passwordChanged"
     | "emailChanged"
@@ -276,6 +277,8 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly code?: string;
+  /** The page of the app that takes the code, with address and code in its fragment. */
+  readonly link?: string;
   readonly project?: { readonly id: string; readonly name: string };
   /** The language that the client of the request prefers, a BCP 47 tag such as `es-ES`. */
   readonly locale?: string;

@@ -21,10 +21,12 @@ import {
   logOutUser,
   refreshUser,
 } from "./providers/delete_user.ts";
+import { logInByCode } from "./providers/managed_pool/code_login.ts";
 import {
   confirmEmail,
   confirmPoolPassword,
   forgotPoolPassword,
+  mailLoginCode,
   sendEmailCode,
 } from "./providers/managed_pool/mailed_codes.ts";
 import { logInPoolUser, registerPoolUser } from "./providers/managed_pool/register.ts";
@@ -275,7 +277,47 @@ export const pool = {
 export const email = "fan@example.org";
 
 export function poolRoutes(context: IdentityContext) {
-  return [...passwordRoutes(context), ...verificationRoutes(context)];
+  return [...passwordRoutes(context), ...verificationRoutes(context), ...codeLoginRoutes(context)];
+}
+
+function codeLoginRoutes(context: IdentityContext) {
+  return [
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/login-code",
+      operation: "mailLoginCode",
+      summary: "Mail a code to log in",
+      description:
+        "Mails a code to log in to the address, also where it has no account yet, unless registration is closed. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "login_code",
+      schemas: { body: "LoginCodeRequest" },
+      operations: [mailLoginCode(context)],
+      errors: [...mailedCodeErrors, "not_available"],
+      example: { ...pool, data: { email } },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/confirm-login",
+      operation: "confirmLogin",
+      summary: "Log in with a mailed code",
+      description:
+        "Logs the user of the address in by the mailed code, and registers one who is new. The bearer is a client token or an access token, unless the project serves requests without. The ids of an anonymous user in the request make it the new account, or merge it into the one that exists.",
+      auth: optionalUserTokenGuard,
+      event: "confirm_login",
+      schemas: { body: "CodeLogin" },
+      operations: [logInByCode(context)],
+      errors: [
+        ...mailedCodeErrors,
+        "not_available",
+        "invalid_code",
+        "account_banned",
+        "registration_disabled",
+        "conflict",
+      ],
+      example: { ...pool, data: { email, confirmationCode: "12345678", deviceId } },
+    }),
+  ];
 }
 
 function passwordRoutes(context: IdentityContext) {

@@ -98,6 +98,14 @@ export const IdentitySettingsSchema = v.object({
     v.optional(v.picklist(["off", "optional", "required"]), "off"),
     v.description("`optional` verifies addresses on request, `required` refuses logins before"),
   ),
+  codeLogin: v.pipe(
+    v.optional(v.picklist(["off", "on"]), "off"),
+    v.description("`on` lets users of the managed pool log in with a mailed code, without a password"),
+  ),
+  codeLoginLink: v.pipe(
+    v.optional(RemoteUrlSchema),
+    v.description("Page of the app to which mails with such a code link; its fragment gets address and code"),
+  ),
   deviceCheck: v.pipe(
     v.optional(v.picklist(["any", "session"]), "any"),
     v.description("`session` accepts checks for the device of the session only"),

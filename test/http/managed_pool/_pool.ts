@@ -200,6 +200,40 @@ export class Pool {
     return await this.#mailedCode("emailCode");
   }
 
+  mailLoginCode(
+    email: string,
+    token: string | null = this.clientToken,
+    address: string = clientAddress,
+  ): Promise<Answer> {
+    return this.world.call("/v1/user/login-code", {
+      method: "PUT",
+      body: { ...pool, data: { email } },
+      address,
+      ...(token === null ? {} : { token }),
+    });
+  }
+
+  /** Logs in with a code; `more` adds members of `data`. */
+  logInByCode(
+    email: string,
+    confirmationCode: string,
+    more: object = {},
+    token: string | null = this.clientToken,
+    address: string = clientAddress,
+  ): Promise<Answer> {
+    return this.world.call("/v1/user/confirm-login", {
+      body: { ...pool, data: { email, confirmationCode, ...more } },
+      address,
+      ...(token === null ? {} : { token }),
+    });
+  }
+
+  /** The code to log in that is mailed to the address; empty if there is none. */
+  async loginCode(email: string): Promise<string> {
+    await this.mailLoginCode(email);
+    return await this.#mailedCode("loginCode");
+  }
+
   async #mailedCode(kind: Mail["kind"]): Promise<string> {
     await this.world.platform.idle();
     const mail = this.mails.findLast(one => one.kind === kind);

@@ -25,10 +25,10 @@ import { emailHashKey, emailTag } from "../lookup_keys.ts";
 /** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */
 export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 
-/** The purposes of codes of users: a new password, and the verification of the address. A code is valid for one of them. */
-const purposes = ["password", "email"] as const;
+/** A code is valid for one purpose: a new password, the verification of the address, or a login. */
+const purposes = ["password", "email", "login"] as const;
 
-export type CodePurpose = (typeof purposes)[number] | "login";
+export type CodePurpose = (typeof purposes)[number];
 
 interface CodesOptions {
   readonly store: Store;

@@ -194,6 +194,8 @@ export type LimitedAction =
   | "confirm"
   | "verifyEmail"
   | "confirmEmail"
+  | "loginCode"
+  | "confirmLogin"
   | "anonymousRegister"
   | "noLoginCreate"
   | "noLoginLookup"
@@ -248,12 +250,11 @@ function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction, Attem
       onLimiterFailure: "reject",
     },
     register: byAddress(quotas.signUpEmail, "allow"),
-    // Every sign-up needs one of each where verification is required, so a network has as many.
-    verifyEmail: {
-      counts: [{ by: "address", rules: quotas.signUpEmail }, ...mailsOfAccount],
-      onLimiterFailure: "reject",
-    },
+    // Every sign-up needs one of each where verification is required or codes replace passwords, so a network has as many.
+    verifyEmail: mailsTo(quotas.signUpEmail),
     confirmEmail: byAddress(quotas.signUpEmail, "reject"),
+    loginCode: mailsTo(quotas.signUpEmail),
+    confirmLogin: byAddress(quotas.signUpEmail, "reject"),
     anonymousRegister: byAddress(quotas.signUpAnonymous, "allow"),
     noLoginCreate: byAddress(quotas.signUpNoLogin, "allow"),
   };
@@ -323,6 +324,10 @@ const fixedPolicies = {
 export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = attemptPoliciesOf(
   resolveRateLimits(),
 );
+
+function mailsTo(rules: readonly LimitRule[]): AttemptPolicy {
+  return { counts: [{ by: "address", rules }, ...mailsOfAccount], onLimiterFailure: "reject" };
+}
 
 function byAddress(
   rules: readonly LimitRule[],

@@ -16,8 +16,8 @@ import { emailKey } from "../../lookup_keys.ts";
 import { EmptyAnswer, type OperationCall, operation } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
 import { identitySetting } from "../../settings.ts";
-import { type Account, type User, unixSeconds } from "../../users.ts";
-import { EmailSchema } from "../fields.ts";
+import { type User, unixSeconds } from "../../users.ts";
+import { EmailSchema, NewEmailSchema } from "../fields.ts";
 import {
   CodeSchema,
   isSameEmail,
@@ -35,7 +35,12 @@ export function forgotPoolPassword(context: IdentityContext) {
     work: "mail_password_code",
     mail: "passwordCode",
     // The owner's spelling of the address decides where a code goes, not that of the request.
-    recipient: (account, email) => (isSameEmail(account.email, email) ? account.email : email),
+    recipient: (user, email) =>
+      user?.account === undefined
+        ? null
+        : isSameEmail(user.account.email, email)
+          ? user.account.email
+          : email,
   });
 }
 
@@ -47,18 +52,36 @@ export function sendEmailCode(context: IdentityContext) {
     work: "mail_email_code",
     mail: "emailCode",
     // A code proves control of the mailbox that the account names, so no other spelling gets one.
-    recipient: ({ email: own, isEmailVerified }, email) =>
-      !isEmailVerified && isSameEmail(own, email) ? own : null,
+    recipient: (user, email) => (user?.account?.isEmailVerified === false ? ownAddress(user, email) : null),
   });
 }
 
+/** Mails the user of an address a code to log in; where nobody has the address, the one who may register it. */
+export function mailLoginCode(context: IdentityContext) {
+  return codeRequest(context, {
+    action: "loginCode",
+    purpose: "login",
+    work: "mail_login_code",
+    mail: "loginCode",
+    recipient: (user, email, project) => {
+      if (user !== null) return ownAddress(user, email);
+      return identitySetting(project, "registration") === "closed" ? null : email;
+    },
+  });
+}
+
+/** Returns the address of an account in its owner's spelling; null if the account has another by now. */
+function ownAddress({ account }: User, email: string): string | null {
+  return account !== undefined && isSameEmail(account.email, email) ? account.email : null;
+}
+
 interface CodeRequest {
-  readonly action: "forgot" | "verifyEmail";
+  readonly action: "forgot" | "verifyEmail" | "loginCode";
   readonly purpose: CodePurpose;
   readonly work: string;
-  readonly mail: "passwordCode" | "emailCode";
-  /** Returns where the code for an account goes, if the request names its address so; null for nowhere. */
-  readonly recipient: (account: Account, email: string) => string | null;
+  readonly mail: "passwordCode" | "emailCode" | "loginCode";
+  /** Returns where the code for the user goes, if the request names the address so; null for nowhere. */
+  readonly recipient: (user: User | null, email: string, project: Project) => string | null;
 }
 
 /** Every address gets a code, also one whose code is never mailed, so that the answer and its cost are the same. */
@@ -68,7 +91,7 @@ function codeRequest(context: IdentityContext, { action, purpose, work, mail, re
     ...managedPool,
     entries: {
       data: v.pipe(
-        v.object({ email: EmailSchema }),
+        v.object({ email: purpose === "login" ? NewEmailSchema : EmailSchema }),
         v.description("The account, to whose address a code is mailed"),
       ),
     },
@@ -76,13 +99,13 @@ function codeRequest(context: IdentityContext, { action, purpose, work, mail, re
     async run({ data: { email } }, call) {
       const { project, info } = call;
       await requireClientToken(context, call);
-      if (purpose === "email") assertOffered(project);
+      assertOffered(project, purpose);
       const facts = { projectId: project.id, address: info.address, email };
       if ((await limiter.attempt(action, facts)) === "silent") return identityEnvelope({});
       const code = await codes.issue(project.id, purpose, { email, holder: networkOf(info) });
       const user = await users.findByKey(project.id, emailKey(email));
       if (user !== null) call.note({ userId: user.userId });
-      const to = user?.account === undefined ? null : recipient(user.account, email);
+      const to = recipient(user, email, project);
       if (to !== null) background.run(work, info, () => mailer.send(poolMail(mail, to, call, code)));
       return identityEnvelope({});
     },
@@ -90,7 +113,7 @@ function codeRequest(context: IdentityContext, { action, purpose, work, mail, re
 }
 
 /** Consumes the mailed code of an address; false for a wrong, spent or expired one. */
-function redeem(
+export function redeem(
   { codes }: IdentityContext,
   { project, info }: OperationCall,
   purpose: CodePurpose,
@@ -180,7 +203,7 @@ export function confirmEmail(context: IdentityContext) {
       const { email, password } = data;
       const { project, info } = call;
       await requireClientToken(context, call);
-      assertOffered(project);
+      assertOffered(project, "email");
       if (password !== undefined) await checkPassword(password, passwordPolicy, { email });
       const facts = { projectId: project.id, address: info.address, email };
       await limiter.attempt("confirmEmail", facts);
@@ -245,15 +268,16 @@ async function giveAccount(
   return user !== null && isProved ? { user, isReplaced } : null;
 }
 
-/** @throws {AppError} `not_available`: the project does not verify addresses. */
-function assertOffered(project: Project): void {
-  if (identitySetting(project, "emailVerification") !== "off") return;
-  throw new AppError(
-    "not_available",
-    "Cannot verify the e-mail address as the project does not verify addresses",
-  );
+/** @throws {AppError} `not_available`: the project does not verify addresses, or lets nobody log in with a code. */
+export function assertOffered(project: Project, purpose: CodePurpose): void {
+  if (purpose === "email" && identitySetting(project, "emailVerification") === "off") {
+    const detail = "Cannot verify the e-mail address as the project does not verify addresses";
+    throw new AppError("not_available", detail);
+  }
+  if (purpose === "login" && identitySetting(project, "codeLogin") === "off")
+    throw new AppError("not_available", "Cannot log in with a code as the project does not offer it");
 }
 
-function invalidCode(aim: string): AppError {
+export function invalidCode(aim: string): AppError {
   return new AppError("invalid_code", `Cannot ${aim} as the code is wrong, spent or too old`);
 }

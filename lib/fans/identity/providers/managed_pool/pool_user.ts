@@ -159,6 +159,10 @@ const mails = {
     subject: "Your code to confirm your e-mail address",
     lines: ["If you did not ask for it, ignore this message. Never tell the code to anybody."],
   },
+  loginCode: {
+    subject: "Your code to log in",
+    lines: ["If you did not ask for it, ignore this message. Never tell the code to anybody."],
+  },
   alreadyRegistered: {
     subject: "You already have an account",
     lines: [
@@ -186,14 +190,20 @@ const mails = {
 export function poolMail(
   kind: keyof typeof mails,
   to: string,
-  { project: { id, name }, request }: Pick<OperationCall, "project" | "request">,
+  { project, request }: Pick<OperationCall, "project" | "request">,
   code?: string,
 ): Mail {
+  const { id, name } = project;
   const { subject, lines } = mails[kind];
   const shown =
     code === undefined
       ? []
       : [`Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`];
+  const page = kind === "loginCode" ? identitySetting(project, "codeLoginLink") : undefined;
+  // A fragment reaches no server, and a mail scanner that opens the link presses no button.
+  const link =
+    page === undefined ? undefined : `${page}#${new URLSearchParams({ email: to, code: code ?? "" })}`;
+  if (link !== undefined) shown.push(`Or open ${link} and confirm there.`);
   const locale = preferredLanguage(request.headers.get("accept-language"));
   return {
     to,
@@ -202,6 +212,7 @@ export function poolMail(
     text: `${[...shown, ...lines, name].join("\n\n")}\n`,
     project: { id, name },
     ...(code === undefined ? {} : { code }),
+    ...(link === undefined ? {} : { link }),
     ...(locale === undefined ? {} : { locale }),
   };
 }

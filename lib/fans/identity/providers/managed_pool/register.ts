@@ -94,7 +94,7 @@ export function registerPoolUser(context: IdentityContext) {
   });
 }
 
-async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
+export async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
   const { users, clock, random } = context;
   const ids = await claimEmail(context, projectId, { email: account.email, ids: users.newIds(random) });
   const facts = { provider: "managedPool", username: account.nickname, account } as const;
@@ -114,7 +114,12 @@ async function contest({ users }: IdentityContext, projectId: string, holder: Us
   );
 }
 
-function newAccount({ clock }: IdentityContext, data: RegisterData, passwordHash: string): Account {
+/** Builds the account of an address that nobody has proved yet. */
+export function newAccount(
+  { clock }: Pick<IdentityContext, "clock">,
+  data: Omit<RegisterData, "password">,
+  passwordHash: string,
+): Account {
   return {
     email: data.email,
     isEmailVerified: false,
@@ -142,12 +147,12 @@ function mailHolder(
   });
 }
 
-function registrationDisabled(): AppError {
+export function registrationDisabled(): AppError {
   return new AppError("registration_disabled", "Cannot register as the project takes no new users");
 }
 
 /** The proof of an anonymous user: both ids, and the signature of a session record if the project demands it. */
-type AnonymousPair = v.InferOutput<v.ObjectSchema<typeof anonymousPairEntries, undefined>>;
+export type AnonymousPair = v.InferOutput<v.ObjectSchema<typeof anonymousPairEntries, undefined>>;
 
 /**
  * Finds the anonymous user of a pair; null if the request has none or the user is registered by now.
@@ -171,7 +176,7 @@ async function findProvenAnonymous(
  * Makes the anonymous user a registered one with the same id. Returns the holder of the address, or null if another
  * registration of the same anonymous user was faster.
  */
-async function promoteAnonymous(
+export async function promoteAnonymous(
   context: IdentityContext,
   projectId: string,
   { anonymous, account }: { readonly anonymous: User; readonly account: Account },
@@ -196,21 +201,30 @@ async function promoteAnonymous(
  * Merges an anonymous user into the account that it logged in to: once, however often it logs in. What the user has is there
  * when the promise resolves; the boards follow.
  */
-async function mergeAnonymous(
+export async function mergeAnonymous(
   context: IdentityContext,
   { project, info }: OperationCall,
   { pair, into }: { readonly pair: AnonymousPair; readonly into: string },
 ): Promise<void> {
-  if (!isComplete(pair)) return;
   const { merges, background, onMerge, onRemove } = context;
-  const from = await userOf(context, project, pair);
-  if (from === null || !isAnonymous(from)) return;
+  const from = await findAnonymous(context, project, pair);
+  if (from === null) return;
   const merge = { projectId: project.id, from: from.userId, into };
   if (!(await merges.begin(merge))) return;
   background.run("merge", info, async () => {
     await onRemove(project.id, from.userId);
     await onMerge(merge);
   });
+}
+
+/** Finds the anonymous user of a pair; null for every pair that proves none. */
+export async function findAnonymous(
+  context: IdentityContext,
+  project: Project,
+  pair: AnonymousPair,
+): Promise<User | null> {
+  const user = isComplete(pair) ? await userOf(context, project, pair) : null;
+  return user !== null && isAnonymous(user) ? user : null;
 }
 
 type CompletePair = AnonymousPair & { readonly externalId: string; readonly deviceId: string };
