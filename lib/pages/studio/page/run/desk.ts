@@ -253,7 +253,7 @@ export class Desk {
   /** Names what fans lose with elements. */
   #lost(ids: readonly string[]): string {
     const counts = ids.map(id => {
-      const { actions = 0, votes = [] } = this.rundown.counts.get(id)?.value ?? {};
+      const { actions, votes } = this.rundown.count(id).value;
       return Math.max(
         actions,
         votes.reduce((sum, each) => sum + each, 0),

@@ -74,7 +74,7 @@ export function Monitor({ context, desk, id }: MonitorProps) {
 }
 
 function saveResults({ rundown }: Desk, { id, attributes }: Item): void {
-  const { votes = [] } = rundown.counts.get(id)?.peek() ?? {};
+  const { votes } = rundown.count(id).peek();
   const rows = choicesOf(attributes).map((option, index) => [option, votes[index] ?? 0]);
   const mean = meanOf(attributes, votes);
   saveTable(titleOf(attributes), [["Option", "Votes"], ...rows, ...(mean === null ? [] : [["Mean", mean]])]);

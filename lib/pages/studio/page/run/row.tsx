@@ -1,6 +1,8 @@
 /** One element in the timeline of a show. */
 
-import { useComputed } from "@preact/signals";
+import { type ReadonlySignal, signal, useComputed, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { choicesOf, meanOf, optionsOf, titleOf } from "../results.ts";
 import { Act, Menu, type MenuItem } from "../ui.tsx";
 import type { Desk } from "./desk.ts";
@@ -8,6 +10,7 @@ import { closingOf, type Item, zoneOf } from "./rundown.ts";
 
 export const numbers = new Intl.NumberFormat();
 const percents = new Intl.NumberFormat(undefined, { style: "percent" });
+const always = signal(true);
 /** Most options whose bars a row has; the monitor has all. */
 const optionsMax = 6;
 
@@ -22,6 +25,7 @@ export function Row({ desk, id, current }: RowProps) {
   const tabIndex = useComputed(() => (current.value === id ? 0 : -1));
   const isCued = useComputed(() => desk.cued.value === id);
   const isBusy = useComputed(() => desk.busy.value.includes(id));
+  const { row, isSeen } = useSeen();
   const item = desk.rundown.items.get(id)?.value;
   if (item === undefined) return null;
   const zone = zoneOf(item);
@@ -29,6 +33,7 @@ export function Row({ desk, id, current }: RowProps) {
   const type = String(attributes.content_type);
   return (
     <li
+      ref={row}
       class="item"
       data-id={id}
       data-zone={zone}
@@ -42,13 +47,35 @@ export function Row({ desk, id, current }: RowProps) {
       <strong class="name" dir="auto">
         {titleOf(attributes)}
       </strong>
-      <When desk={desk} item={item} />
-      <Count desk={desk} id={id} />
+      <When desk={desk} item={item} isSeen={isSeen} />
+      <Count desk={desk} id={id} isSeen={isSeen} />
       <Buttons desk={desk} item={item} isCued={isCued.value} />
-      {zone === "air" && <Bars desk={desk} id={id} max={type === "rating" ? 0 : optionsMax} />}
+      {zone === "air" && (
+        <Bars desk={desk} id={id} max={type === "rating" ? 0 : optionsMax} isSeen={isSeen} />
+      )}
       <Fault desk={desk} id={id} />
     </li>
   );
+}
+
+/** Returns whether the browser draws a row. Where it cannot say so, it draws all of them. */
+function useSeen(): {
+  readonly row: RefObject<HTMLLIElement | null>;
+  readonly isSeen: ReadonlySignal<boolean>;
+} {
+  const row = useRef<HTMLLIElement>(null);
+  const isSeen = useSignal(true);
+  useLayoutEffect(() => {
+    row.current?.addEventListener("contentvisibilityautostatechange", event => {
+      isSeen.value = !(event as ContentVisibilityAutoStateChangeEvent).skipped;
+    });
+  }, []);
+  return { row, isSeen };
+}
+
+/** Returns the value of a signal, which a row that nobody sees does not follow. */
+function followed<T>(isSeen: ReadonlySignal<boolean>, source: ReadonlySignal<T>): T {
+  return isSeen.value ? source.value : source.peek();
 }
 
 /** Returns a time in seconds as a clock shows it. */
@@ -60,13 +87,18 @@ export function clockText(seconds: number): string {
   return shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, "0"))).join(":");
 }
 
+interface Seen {
+  /** False: the browser does not draw the row. */
+  readonly isSeen: ReadonlySignal<boolean>;
+}
+
 interface ItemProps {
   readonly desk: Desk;
   readonly item: Item;
 }
 
 /** What time means for an element: how long it is on air, when it comes, or what became of it. */
-function When({ desk, item }: ItemProps) {
+function When({ desk, item, isSeen }: ItemProps & Seen) {
   const { rundown } = desk;
   const { attributes } = item;
   const zone = zoneOf(item);
@@ -77,7 +109,7 @@ function When({ desk, item }: ItemProps) {
       // Nobody can vote any more, whatever time is left.
       if (attributes.answer_revealed_at_iso != null) return "answer revealed";
       const closesAt = closingOf(item);
-      const now = rundown.now.value;
+      const now = followed(isSeen, rundown.now);
       const since = clockText(now - Number(attributes.published_at ?? now));
       return closesAt === null ? `on air ${since}` : `${clockText(closesAt - now)} left`;
     }
@@ -95,15 +127,19 @@ function When({ desk, item }: ItemProps) {
   return <span class="when">{text}</span>;
 }
 
-function Count({ desk, id }: { readonly desk: Desk; readonly id: string }) {
-  const { actions = 0 } = desk.rundown.counts.get(id)?.value ?? {};
+function Count({ desk, id, isSeen }: Omit<RowProps, "current"> & Seen) {
+  const { actions } = followed(isSeen, desk.rundown.count(id));
   return <span class="count">{actions === 0 ? "" : numbers.format(actions)}</span>;
 }
 
+interface BarsProps extends Omit<RowProps, "current">, Partial<Seen> {
+  readonly max: number;
+}
+
 /** The votes of each option; of a rating also their mean. */
-export function Bars({ desk, id, max }: { readonly desk: Desk; readonly id: string; readonly max: number }) {
+export function Bars({ desk, id, max, isSeen = always }: BarsProps) {
   const item = desk.rundown.items.get(id)?.value;
-  const { votes = [] } = desk.rundown.counts.get(id)?.value ?? {};
+  const { votes } = followed(isSeen, desk.rundown.count(id));
   const choices = item === undefined ? [] : choicesOf(item.attributes);
   const options = choices.slice(0, max);
   const mean = item === undefined ? null : meanOf(item.attributes, votes);

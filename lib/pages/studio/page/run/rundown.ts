@@ -70,7 +70,6 @@ export class Rundown {
   readonly projectId: string;
   readonly event: Signal<Resource>;
   readonly items = new Map<string, Signal<Item>>();
-  readonly counts = new Map<string, Signal<Counts>>();
   /** What was refused, by the element whose row shows it; "" for the event. */
   readonly faults = new Map<string, Signal<string>>();
   /** Ids in the order of the show, for each zone. */
@@ -89,6 +88,7 @@ export class Rundown {
   readonly #context: ViewContext;
   readonly #say: (where: Whereabouts) => void;
   readonly #windowId: string;
+  readonly #counts = new Map<string, Signal<Counts>>();
   #rounds = new Map<string, number>();
   #round = 0;
   #cursor: string | null = null;
@@ -172,6 +172,13 @@ export class Rundown {
     return known;
   }
 
+  /** Returns the counts of an element, which begin at 0. */
+  count(id: string): Signal<Counts> {
+    const known = this.#counts.get(id) ?? signal({ actions: 0, votes: [] });
+    this.#counts.set(id, known);
+    return known;
+  }
+
   childrenOf(id: string): readonly Item[] {
     const all = [...this.items.values()].map(({ value }) => value);
     return all.filter(({ parent }) => parent === id).sort((a, b) => positionOf(a) - positionOf(b));
@@ -251,11 +258,7 @@ export class Rundown {
   }
 
   #countOf(id: string, actions: number, votes: readonly number[] | undefined): void {
-    const known = this.counts.get(id);
-    if (known === undefined) {
-      this.counts.set(id, signal({ actions, votes: votes ?? [] }));
-      return;
-    }
+    const known = this.count(id);
     const { value } = known;
     // The feed is read more often than the list, and counts only grow.
     if (
