@@ -144,9 +144,9 @@ const { values, positionals } = parseArgs({
 });
 if (values.full) process.env.TEST_FULL = "1";
 if (values.long) process.env.TEST_FULL = "long";
-// A larger young generation: tests leave much behind that is soon garbage.
-const nodeOptions = "--enable-source-maps --max-semi-space-size=64";
-process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} ${nodeOptions}`.trim();
+// Test processes need no compiler; a larger young generation, as tests leave much behind that is soon garbage.
+const hooks = `${root}test/support/quick_node_test.cjs`;
+process.execArgv = ["--require", hooks, "--enable-source-maps", "--max-semi-space-size=64"];
 
 const mutant = values.mutant === undefined ? undefined : mutants.find(({ name }) => name === values.mutant);
 if (values.mutant !== undefined && mutant === undefined)
