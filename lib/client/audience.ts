@@ -48,6 +48,7 @@ export const audience: Area<AudienceOperations> = {
     searchAudienceUsers: "POST /v1/api/audience/internal/users/search kaio",
     importAudienceUsers: "POST /v1/api/audience/internal/users/import kaobl",
     exportAudienceUsers: "POST /v1/api/audience/internal/users/export kaio",
+    getUserData: "GET /v1/api/audience/internal/users/:userId/data kao",
     getAudienceExport: "GET /v1/api/audience/internal/exports/:exportId kao",
     listAudienceExports: "GET /v1/api/audience/internal/exports kao",
     listAudienceExportTrail: "GET /v1/api/audience/internal/export-trail kao",

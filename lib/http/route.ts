@@ -100,7 +100,7 @@ type ReplyWith<S extends number, R> = R extends { readonly schema: infer B exten
   ?
       | JsonReply<S, Immutable<InferOutput<B>>>
       | JsonTextReply<S, InferOutput<B>>
-      | (R extends { readonly isStreamable: true } ? StreamReply<S> : never)
+      | (R extends { readonly isStreamable: true } | { readonly isStreamed: true } ? StreamReply<S> : never)
       | (R extends { readonly mayBeEmpty: true } ? EmptyReply<S> : never)
   : R extends { readonly lines: GenericSchema }
     ? StreamReply<S>
@@ -205,6 +205,8 @@ export interface ResponseSpec {
   readonly schema?: GenericSchema;
   /** Says that the answer is an event stream where `Accept` asks for one. @default false */
   readonly isStreamable?: boolean;
+  /** Says that the JSON document is sent as a stream, as it may be long. @default false */
+  readonly isStreamed?: boolean;
   /** Says that the answer has no body where there is nothing to say. @default false */
   readonly mayBeEmpty?: boolean;
   /** Schema of each line of an answer in JSON lines, which is a stream. */

@@ -38,6 +38,7 @@ import {
   withTokenLimits,
 } from "./rate_limits.ts";
 import type { Services } from "./services.ts";
+import { createUserData } from "./user_data.ts";
 import { version } from "./version.ts";
 
 export const areaNames = [
@@ -192,6 +193,7 @@ function audienceArea(services: Services, spaces: SpaceGuardOptions, backEnds: B
     exports,
     exporter: guards.privateAudience("users:export"),
     reader: guards.privateAudience("users:read"),
+    userData: createUserData({ ...services, deadLetters: services.actions.deadLetters }),
   });
   return {
     name: "audience",

@@ -63,4 +63,5 @@ export type {
   QueueMessage,
 } from "./ports.ts";
 export { BoundedCache, onceMark, RecordCache } from "./record_cache.ts";
+export type { RecordedPerson, UserRecord, UserRecordKind, UserRecords } from "./user_records.ts";
 export { validateBatch, validateReads } from "./validate.ts";

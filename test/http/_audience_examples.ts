@@ -91,6 +91,7 @@ export async function audienceExamples(
       ],
     ],
     ...(await exportExamples(world)),
+    ["getUserData", [{ params: { userId: "somebody" } }]],
     ["importAudienceUsers", [{ body: { userId: "somebody", displayName: "Some" } }]],
     ["listAudienceProfiles", [{ query: { user_ids: "somebody,nobody" } }]],
     ["updateAudienceProfiles", [{ body: { updates: [update] } }, { body: [update] }]],

@@ -9,4 +9,5 @@ export { type ExportOptions, Exports, type ExportsOptions, type NewExportRequest
 export type { Hash } from "./file/mod.ts";
 export { downloadRoutes } from "./http/download_routes.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";
+export type { UserData } from "./http/user_data_routes.ts";
 export type { ExportJob, TrailEntry } from "./jobs/job.ts";

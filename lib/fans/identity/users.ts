@@ -281,9 +281,9 @@ export class Users {
   async mergeTarget(projectId: string, userId: string): Promise<string> {
     let target = userId;
     for (;;) {
-      const [stored] = await this.#store.read(mergesPartition(projectId), [mergeRead(target)]);
-      if (stored === null) return target;
-      target = stored.value;
+      const into = await mergeNote(this.#store, projectId, target);
+      if (into === null) return target;
+      target = into;
     }
   }
 
@@ -371,6 +371,12 @@ function mergesPartition(projectId: string): Partition {
 
 function mergeRead(userId: string) {
   return { type: "record", key: keyName("into", userId) } as const;
+}
+
+/** Returns the user whom a back end merged one into; null: none. */
+export async function mergeNote(store: Store, projectId: string, userId: string): Promise<string | null> {
+  const [stored] = await store.read(mergesPartition(projectId), [mergeRead(userId)]);
+  return stored?.value ?? null;
 }
 
 function userWrites(user: User): { type: "put"; key: string; value: string }[] {

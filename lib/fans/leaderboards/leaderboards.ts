@@ -10,7 +10,7 @@ import { systemTimer } from "../../http/requests/body.ts";
 import { repairDistinctScores } from "./scores/change_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import { type BoardPath, type LeaderboardServices, resolveBoard } from "./scores/resolve_board.ts";
-import { createEntryRemoval, createRetention } from "./scores/retention.ts";
+import { createEntryRemoval, createRetention, scoreRecords } from "./scores/retention.ts";
 import {
   createRecordReader,
   createTargetResolver,
@@ -82,6 +82,8 @@ export function createLeaderboards({
     },
     /** Removes a user from the boards of a project. */
     removeUser: createEntryRemoval(services),
+    /** The records about a user, for copies of a person's data. */
+    userRecords: scoreRecords(services),
     /** Streams boards, and what areas above stream beside them, to listeners. */
     live: new LiveStreams({
       clock,

@@ -10,7 +10,7 @@
 import type * as v from "valibot";
 import type { Announcer } from "../../base/outbound/outbound.ts";
 import type { Immutable } from "../../http/mod.ts";
-import { RecordCache, type Store } from "../../storage/mod.ts";
+import { RecordCache, type Store, type UserRecords } from "../../storage/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import type { Earning, RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../users/mod.ts";
@@ -35,7 +35,6 @@ import type { NotificationSchema } from "./user/change_payload.ts";
 import { type TransactionView, transactionView } from "./user/history.ts";
 import { Inbox, type InboxNotification } from "./user/inbox.ts";
 import { type HistoryPage, type HistoryQuery, readEarnings, readTransactions } from "./user/read_history.ts";
-import { isKeptUser, removeUserState } from "./user/remove_state.ts";
 import {
   type CachedUser,
   createProfileFieldsCache,
@@ -46,6 +45,7 @@ import {
   type UserState,
 } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
+import { isKeptUser, loyaltyRecords, removeUserState } from "./user/user_records.ts";
 import {
   createLoyaltyReader,
   type LoyaltyReader,
@@ -122,6 +122,8 @@ export interface Loyalty extends UserCommands, UserVerification {
   recount(user: SpaceUser, sum: RecountedSum | null): Promise<UserEarnings | null>;
   /** Removes everything about a user: balances, history, notifications, profile. It may be repeated. */
   removeUser(user: Pick<SpaceUser, "organisationId" | "userId">): Promise<void>;
+  /** The records about a user, for copies of a person's data. */
+  readonly userRecords: UserRecords;
   /** Tests if something is kept about a user of the organisation, who is in the project, or in none. */
   isKept(user: Pick<SpaceUser, "organisationId" | "userId">, projectId: string): Promise<boolean>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
@@ -207,6 +209,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return await dueWork(user);
     },
     removeUser: user => removeUserState(store, states, user),
+    userRecords: loyaltyRecords(store),
     isKept: (user, projectId) => isKeptUser(store, user, projectId),
     sweep: () => sweep(services, dueWork),
     merge: (from, into) => mergeUsers(services, dueWork, from, into),

@@ -43,6 +43,7 @@ const rows: Readonly<Record<string, Demand>> = {
   giveRewards: { permission: "rewards:write" },
   searchAudienceUsers: { permission: "users:read" },
   exportAudienceUsers: { permission: "users:export" },
+  getUserData: { permission: "users:export" },
   getAudienceExport: { permission: "users:read" },
   listAudienceExports: { permission: "users:read" },
   listAudienceExportTrail: { permission: "users:export" },

@@ -19,6 +19,8 @@ import {
   type Store,
   storageLimits,
   tenantPartition,
+  type UserRecordKind,
+  type UserRecords,
   type Write,
 } from "../../../storage/mod.ts";
 import { keyName } from "../../../storage/names.ts";
@@ -198,6 +200,49 @@ export class DeadLetterQueue {
     if (ids.length === 0) return;
     await this.#store.commit(partitionOf(organisationId), { writes: ids.flatMap(removalOf) });
   }
+}
+
+const kinds: readonly UserRecordKind[] = [
+  {
+    name: "deadAction",
+    description: "An action that could not take effect, with the reason",
+    stored: ["letter", "action", "tries", "letters", "refused_users"].map(
+      key => `organisation/dead_actions ${key}` as const,
+    ),
+    removal: "expires",
+    reason: "Back ends can replay it for 7 days",
+  },
+  {
+    name: "queuedAction",
+    description: "An action that was accepted and is about to take effect",
+    stored: ["platform/queue b", "platform/queue l", "platform/queue open"],
+    removal: "expires",
+    reason: "A worker refuses it, as it happened before the removal",
+    leftOut: "It is in the history within seconds",
+  },
+  {
+    name: "actionBatch",
+    description: "The users and results of a bulk request",
+    stored: ["organisation/action_batch batch"],
+    removal: "expires",
+    reason: "The result of a bulk request can be read for a day",
+    leftOut: "The history has the actions",
+  },
+];
+
+/** Creates the reader of the actions of a user that could not take effect. */
+export function deadActionRecords(letters: Pick<DeadLetterQueue, "list">): UserRecords {
+  return {
+    kinds,
+    async *read({ organisationId, userId }) {
+      for (let offset = 0; ; offset += deadLetterPageMax) {
+        const { dead, size } = await letters.list(organisationId, { offset, limit: deadLetterPageMax });
+        for (const letter of dead)
+          if (letter.action.userId === userId) yield { kind: "deadAction", data: letter };
+        if (offset + deadLetterPageMax >= size) return;
+      }
+    },
+  };
 }
 
 function partitionOf(organisationId: string): Partition {

@@ -23,6 +23,7 @@ import {
   TrailPageAnswer,
   trailDocument,
 } from "./export_schemas.ts";
+import { type UserData, userDataRoute } from "./user_data_routes.ts";
 
 const pageMax = 100;
 const pageQuery = v.object({
@@ -47,11 +48,18 @@ export interface ExportRoutesContext {
   readonly exporter: Guard<ExportCaller, "space_id">;
   /** Requires the permission `users:read`. */
   readonly reader: Guard<ExportCaller, "space_id">;
+  readonly userData: UserData;
 }
 
 /** Creates the routes of exports. */
 export function exportRoutes(context: ExportRoutesContext) {
-  return [requestRoute(context), exportRoute(context), ...listRoutes(context), webhookRoute(context)];
+  return [
+    requestRoute(context),
+    exportRoute(context),
+    ...listRoutes(context),
+    webhookRoute(context),
+    userDataRoute(context),
+  ];
 }
 
 function requestRoute({ exports, exporter }: ExportRoutesContext) {
@@ -130,7 +138,7 @@ function listRoutes({ exports, exporter, reader }: ExportRoutesContext) {
       method: "GET",
       path: "/v1/api/audience/internal/export-trail",
       operation: "listAudienceExportTrail",
-      summary: "List who requested and downloaded exports",
+      summary: "List who requested and downloaded exports, and data of single users",
       description:
         "The newest 10,000 entries of the organisation, newest first, without links and passwords.",
       auth: exporter,

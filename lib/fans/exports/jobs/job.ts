@@ -259,14 +259,15 @@ const pageDefault = 50;
 
 const optionalText = (description: string) => v.exactOptional(v.pipe(v.string(), v.description(description)));
 
-/** An event in the life of an export, as clients see it. */
+/** An event in the life of an export, or a copy of a user's data, as clients see it. */
 export const TrailEntrySchema = named(
   "ExportTrailEntry",
   v.object({
     at: v.pipe(v.string(), v.isoTimestamp()),
-    event: v.picklist(["requested", "completed", "failed", "downloaded", "expired", "removed"]),
-    exportId: v.string(),
-    actor: optionalText("API key that requested the export"),
+    event: v.picklist(["requested", "completed", "failed", "downloaded", "expired", "removed", "user_data"]),
+    exportId: optionalText("The export, unless data of a single user was sent"),
+    userId: optionalText("The user whose data was sent"),
+    actor: optionalText("API key that requested the export or the data"),
     requestId: v.exactOptional(v.string()),
     addressTag: optionalText("Network of the client that downloaded it"),
     range: optionalText("Requested bytes, `first-last`"),

@@ -369,7 +369,30 @@ async function extendUserTrail(
   });
 }
 
-async function readUserTrail(
+/** Most entries of one read of a log. */
+const readEntriesMax = 500;
+
+/** Yields the entries about a user on the trail of a project, which it reads as a whole. */
+export async function* entriesAbout(
+  store: Store,
+  projectId: string,
+  userId: string,
+): AsyncGenerator<AuditEntry, void> {
+  for (let log = 0; log < auditLogs; log++) {
+    for (let after: { readonly cursor?: string } | null = {}; after !== null; ) {
+      const query: ReadLog = { type: "log", key: auditLog, limit: readEntriesMax, ...after };
+      const [page] = await store.read(auditPartition(projectId, log), [query]);
+      for (const { value } of page) {
+        const entry = JSON.parse(value) as AuditEntry;
+        if (entry.userId === userId) yield entry;
+      }
+      const last = page.at(-1);
+      after = last === undefined || page.length < readEntriesMax ? null : { cursor: last.id };
+    }
+  }
+}
+
+export async function readUserTrail(
   store: Store,
   projectId: string,
   userId: string,

@@ -13,11 +13,14 @@ import {
   type Store,
   storageLimits,
   tenantPartition,
+  type UserRecordKind,
+  type UserRecords,
   type Write,
 } from "../../../storage/mod.ts";
 import { platformPartition } from "../../../storage/names.ts";
 import { projectEvents } from "../../directory/directory.ts";
 import type { Directory } from "../../directory/mod.ts";
+import { createHiddenUsers } from "../ranking/hidden_users.ts";
 import {
   type BoardDeclaration,
   declaredEventBoards,
@@ -42,6 +45,8 @@ import {
   boardKey,
   boardPartition,
   distinctKey,
+  entryPartition,
+  fromStoredScore,
   type LeaderboardServices,
   locateBoard,
   type ResolvedBoard,
@@ -139,8 +144,13 @@ async function removableAt(
   return declaration === undefined || season === null ? 0 : keptUntil(declaration, season);
 }
 
+interface FoundBoard {
+  readonly address: BoardAddress;
+  readonly location: BoardLocation;
+}
+
 /** Lists where the boards of a project and its events that have scores without seasons keep them. */
-async function* trackedLocations(store: Store, projectId: string): AsyncGenerator<BoardLocation, void, void> {
+async function* trackedLocations(store: Store, projectId: string): AsyncGenerator<FoundBoard, void, void> {
   for (let offset = 0; ; offset += rangeLimitMax) {
     const [{ entries }] = await store.read(boardsPartition(projectId), [
       { type: "board", key: boardsKey, offset, limit: rangeLimitMax },
@@ -152,12 +162,13 @@ async function* trackedLocations(store: Store, projectId: string): AsyncGenerato
         shards: Number(shards),
         rankStyle: rankStyle as RankStyle,
       };
-      yield locateBoard(declaration, {
+      const address = {
         projectId,
         eventId: eventId === "" ? null : eventId,
         leaderboardId: id,
         season: "",
-      });
+      };
+      yield { address, location: locateBoard(declaration, address) };
     }
     if (entries.length < rangeLimitMax) return;
   }
@@ -217,30 +228,72 @@ async function removeUsers(
     await Promise.all(locations.map(location => changeScores(services.store, location, removals)));
     locations = [];
   }
-  for await (const location of locationsOf(services, projectId)) {
+  for await (const { location } of boardsOf(services, projectId)) {
     locations.push(location);
     if (locations.length >= boardsAtOnce) await removeFromAll();
   }
   await removeFromAll();
 }
 
-/** Lists the locations of all boards of a project and its events that may have scores. */
-async function* locationsOf(
+/** Lists all boards of a project and its events that may have scores. */
+async function* boardsOf(
   { store, directory, clock }: LeaderboardServices,
   projectId: string,
-): AsyncGenerator<BoardLocation, void, void> {
+): AsyncGenerator<FoundBoard, void, void> {
   const project = await directory.project(projectId);
   if (project === null) return;
-  function seasonLocations(declaration: BoardDeclaration, eventId: string | null): BoardLocation[] {
-    const path = { projectId, eventId, leaderboardId: declaration.id };
-    return listSeasons(declaration, clock()).map(({ id }) =>
-      locateBoard(declaration, { ...path, season: id }),
-    );
+  function seasonsOf(declaration: BoardDeclaration, eventId: string | null): FoundBoard[] {
+    return listSeasons(declaration, clock()).map(({ id: season }) => {
+      const address = { projectId, eventId, leaderboardId: declaration.id, season };
+      return { address, location: locateBoard(declaration, address) };
+    });
   }
-  for (const board of projectBoards(project).values()) yield* seasonLocations(board, null);
+  for (const board of projectBoards(project).values()) yield* seasonsOf(board, null);
   for await (const event of projectEvents(store, projectId, clock())) {
-    for (const board of declaredEventBoards(project, event).values()) yield* seasonLocations(board, event.id);
+    for (const board of declaredEventBoards(project, event).values()) yield* seasonsOf(board, event.id);
   }
   // Boards without seasons are noted with their first score, also those that are no longer declared or were moved.
   yield* trackedLocations(store, projectId);
+}
+
+const scoreKinds: readonly UserRecordKind[] = [
+  {
+    name: "score",
+    description: "The user's score on a leaderboard",
+    stored: ["project/board board", "project/board versions", "project/board added"],
+    removal: "removed",
+  },
+  {
+    name: "hidden",
+    description: "Since when the lists of a project leave the user out",
+    stored: ["project/leaderboards hidden"],
+    removal: "stays",
+    reason:
+      "Somebody who is under suspicion stays hidden if back ends report the id again. An operator lifts it",
+  },
+];
+
+/** Creates the reader of the records of leaderboards about a user. */
+export function scoreRecords(services: LeaderboardServices): UserRecords {
+  const { store } = services;
+  return {
+    kinds: scoreKinds,
+    async *read({ userId, projectIds }) {
+      for (const projectId of projectIds) {
+        for await (const { address, location } of boardsOf(services, projectId)) {
+          const { eventId, leaderboardId, season } = address;
+          const [standing] = await store.read(entryPartition(location, userId), [
+            { type: "standing", key: boardKey, member: userId },
+          ]);
+          if (standing === null) continue;
+          const score = fromStoredScore(location, standing.score);
+          yield { kind: "score", projectId, data: { eventId, leaderboardId, season, score } };
+        }
+        const hidden = (await createHiddenUsers(services).list(projectId)).find(
+          user => user.userId === userId,
+        );
+        if (hidden !== undefined) yield { kind: "hidden", projectId, data: hidden };
+      }
+    },
+  };
 }

@@ -206,7 +206,7 @@ function handlerOf(exports: Exports, limiter: Limiter | undefined): Handler {
     }),
   };
   const routes = [
-    ...exportRoutes({ exports, exporter: guard, reader: guard }),
+    ...exportRoutes({ exports, exporter: guard, reader: guard, userData: { kinds: [], async *read() {} } }),
     ...downloadRoutes({ exports }),
   ];
   return createHandler(

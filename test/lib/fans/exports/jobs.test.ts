@@ -422,7 +422,7 @@ describeOnStores("the trail of exports", open => {
     const found: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const page = await exports.trail(ids.organisation, { limit: 999, cursor });
-      found.push(...page.entries.map(({ exportId }) => exportId));
+      found.push(...page.entries.map(({ exportId = "" }) => exportId));
       ({ cursor } = page);
     }
     assert.deepEqual([found.length, found[0], found.at(-1)], [10_000, "e10000", "e1"]);

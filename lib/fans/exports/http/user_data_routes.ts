@@ -1,0 +1,113 @@
+/**
+ * The copy of everything that is kept about one person.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isoTime } from "../../../base/calendar/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
+import { named, route, stream } from "../../../http/mod.ts";
+import { UserIdSchema } from "../../../http/requests/validate.ts";
+import type { UserRecord, UserRecordKind } from "../../../storage/mod.ts";
+import type { ExportRoutesContext } from "./routes.ts";
+
+/** Everything that is kept about users. */
+export interface UserData {
+  readonly kinds: readonly UserRecordKind[];
+  /** Yields the records about a user, and about those who were merged into it. */
+  read(
+    organisationId: string,
+    userId: string,
+  ): AsyncGenerator<UserRecord & { readonly userId: string }, void>;
+}
+
+const text = (description: string) => v.pipe(v.string(), v.description(description));
+
+const UserDataSchema = named(
+  "UserData",
+  v.object({
+    format: v.pipe(v.literal(1), v.description("Changes only where members go or change their meaning")),
+    organisationId: v.string(),
+    userId: v.string(),
+    createdAt: v.pipe(v.string(), v.isoTimestamp()),
+    kinds: v.pipe(
+      v.array(
+        named(
+          "UserDataKind",
+          v.object({
+            kind: v.string(),
+            description: v.string(),
+            removal: v.pipe(
+              v.picklist(["removed", "expires", "stays"]),
+              v.description("What a removal of the user does with it"),
+            ),
+            reason: v.exactOptional(text("Why a removal leaves it, and for how long")),
+            leftOut: v.exactOptional(text("Why `records` has none of it")),
+          }),
+        ),
+      ),
+      v.description("All kinds of records that are kept about users, whether this one has any or not"),
+    ),
+    records: v.array(
+      named(
+        "UserDataRecord",
+        v.object({
+          userId: text("The user, or one who was merged into it"),
+          kind: text("One of `kinds`"),
+          projectId: v.exactOptional(text("The project that it belongs to; otherwise the organisation")),
+          data: v.pipe(v.unknown(), v.description("As stored; credentials read `not shown`")),
+        }),
+      ),
+    ),
+  }),
+);
+
+export function userDataRoute({ exports, exporter, userData }: ExportRoutesContext) {
+  return route({
+    method: "GET",
+    path: "/v1/api/audience/internal/users/:userId/data",
+    operation: "getUserData",
+    summary: "Get everything that is kept about a user",
+    description:
+      "One document with the records of every area and with all kinds of records that exist, what a removal does with each, and why. Sent while it is read; the export trail has an entry.",
+    auth: exporter,
+    params: v.object({ userId: v.pipe(UserIdSchema, v.description("Id of the user")) }),
+    responses: { 200: { description: "The document", schema: UserDataSchema, isStreamed: true } },
+    errors: ["not_found"],
+    handle: async ({ principal, params: { userId }, requestId }) => {
+      const { organisationId } = principal.space;
+      const records = userData.read(organisationId, userId);
+      const first = await records.next();
+      if (first.done === true) {
+        throw new AppError("not_found", "Cannot find data of the user: nothing is kept under this id");
+      }
+      const at = exports.clock();
+      const entry = { at, event: "user_data", userId, actor: principal.keyId, requestId } as const;
+      await exports.record(organisationId, entry);
+      const head = { format: 1, organisationId, userId, createdAt: isoTime(at), kinds: kindsOf(userData) };
+      const start = `${JSON.stringify(head).slice(0, -1)},"records":[${JSON.stringify(first.value)}`;
+      return stream(200, documentStream(start, records), { "content-type": "application/json" });
+    },
+  });
+}
+
+function kindsOf({ kinds }: UserData): v.InferOutput<typeof UserDataSchema>["kinds"] {
+  return kinds.map(({ name, stored: _, ...kind }) => ({ kind: name, ...kind }));
+}
+
+/** Reads the next records when the client has taken those before. */
+function documentStream(start: string, records: AsyncGenerator<unknown, void>): ReadableStream<Uint8Array> {
+  const utf8 = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    start: controller => controller.enqueue(utf8.encode(start)),
+    async pull(controller) {
+      const { done, value } = await records.next();
+      controller.enqueue(utf8.encode(done === true ? "]}" : `,${JSON.stringify(value)}`));
+      if (done === true) controller.close();
+    },
+    async cancel() {
+      await records.return();
+    },
+  });
+}
