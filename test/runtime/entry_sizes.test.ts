@@ -11,7 +11,7 @@ import { builtPackage } from "./runtimes.ts";
 
 /** Most bytes of each entry with all that it imports but optional packages, minified and compressed by gzip -9. */
 const budgets: Readonly<Record<string, number>> = {
-  ".": 328_000,
+  ".": 334_000,
   "./http": 30_300,
   "./auth": 35_000,
   "./storage": 8_000,
@@ -44,8 +44,8 @@ const budgets: Readonly<Record<string, number>> = {
   "./workflow": 37_300,
   "./workflow/conformance": 14_700,
   "./workflow/examples": 40_400,
-  "./workflow/testing": 410_000,
-  "./testing": 415_000,
+  "./workflow/testing": 417_000,
+  "./testing": 422_000,
   "./node": 9_100,
   "./bun": 3_100,
   "./deno": 2_800,
