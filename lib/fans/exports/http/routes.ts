@@ -23,7 +23,7 @@ import {
   TrailPageAnswer,
   trailDocument,
 } from "./export_schemas.ts";
-import { type UserData, userDataRoute } from "./user_data_routes.ts";
+import { type ExportCaller, type UserDataContext, userDataRoute } from "./user_data_routes.ts";
 
 const pageMax = 100;
 const pageQuery = v.object({
@@ -35,20 +35,11 @@ const pageQuery = v.object({
   ),
 });
 
-/** A back end that is authorized for exports. */
-export interface ExportCaller {
-  readonly space: { readonly id: string; readonly organisationId: string };
-  readonly keyId: string;
-}
-
 /** Dependencies of the routes. */
-export interface ExportRoutesContext {
+export interface ExportRoutesContext extends UserDataContext {
   readonly exports: Exports;
-  /** Requires the permission `users:export`. */
-  readonly exporter: Guard<ExportCaller, "space_id">;
   /** Requires the permission `users:read`. */
   readonly reader: Guard<ExportCaller, "space_id">;
-  readonly userData: UserData;
 }
 
 /** Creates the routes of exports. */

@@ -7,10 +7,10 @@
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { named, route, stream } from "../../../http/mod.ts";
+import { type Guard, named, route, stream } from "../../../http/mod.ts";
 import { UserIdSchema } from "../../../http/requests/validate.ts";
 import type { UserRecord, UserRecordKind } from "../../../storage/mod.ts";
-import type { ExportRoutesContext } from "./routes.ts";
+import type { Exports } from "../exports.ts";
 
 /** Everything that is kept about users. */
 export interface UserData {
@@ -63,7 +63,20 @@ const UserDataSchema = named(
   }),
 );
 
-export function userDataRoute({ exports, exporter, userData }: ExportRoutesContext) {
+/** A back end that is authorized for exports. */
+export interface ExportCaller {
+  readonly space: { readonly id: string; readonly organisationId: string };
+  readonly keyId: string;
+}
+
+export interface UserDataContext {
+  readonly exports: Pick<Exports, "clock" | "record">;
+  /** Requires the permission `users:export`. */
+  readonly exporter: Guard<ExportCaller, "space_id">;
+  readonly userData: UserData;
+}
+
+export function userDataRoute({ exports, exporter, userData }: UserDataContext) {
   return route({
     method: "GET",
     path: "/v1/api/audience/internal/users/:userId/data",

@@ -10,7 +10,8 @@ import { AppError } from "../../../../lib/base/errors/mod.ts";
 import type { Announcement, Mail, WebhookMessage } from "../../../../lib/base/outbound/outbound.ts";
 import type { UserSearch } from "../../../../lib/fans/audience/mod.ts";
 import { downloadRoutes } from "../../../../lib/fans/exports/http/download_routes.ts";
-import { type ExportCaller, exportRoutes } from "../../../../lib/fans/exports/http/routes.ts";
+import { exportRoutes } from "../../../../lib/fans/exports/http/routes.ts";
+import type { ExportCaller } from "../../../../lib/fans/exports/mod.ts";
 import { type ExportOptions, Exports } from "../../../../lib/fans/exports/mod.ts";
 import {
   createHandler,
