@@ -1,10 +1,22 @@
+/** Commands about users, with an API key or the token of an admin. */
+
 import type { ImportLineSchema as ImportLine } from "../fans/audience/imports/import_users.ts";
-import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";
-import { oneOf } from "./frame/checks.ts";
+import type {
+  BanSchema,
+  DeletedUserSchema,
+  FoundUsersSchema,
+  ProjectUserSchema,
+  RevokedSchema,
+  SessionsSchema,
+} from "../fans/identity/operators/schema.ts";
+import { createApiClient, organisationFlags, type SpaceClient, userFlags, withSpace } from "./api_client.ts";
+import { instant, oneOf } from "./frame/checks.ts";
 import type { AnswerOf } from "./frame/client.ts";
-import type { CommandSpec } from "./frame/command.ts";
+import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { CliError, exits, missingFile } from "./frame/errors.ts";
-import { rows } from "./frame/output.ts";
+import { projectFlag, yesFlag } from "./frame/flags.ts";
+import { type Fields, json, record, rows } from "./frame/output.ts";
+import { isoTime } from "./frame/text.ts";
 
 const reportedMax = 1_000;
 /** Longest time of an import, in ms, beside that for its bytes; of one from stdin. */
@@ -136,4 +148,178 @@ function progressText(sent: number, bytes: number | null): string {
   return `Sent ${mebibytes(sent)}${bytes === null ? "" : ` of ${mebibytes(bytes)}`} MiB`;
 }
 
-export const commands: readonly CommandSpec[] = [importCommand];
+const ofProject = { project: projectFlag, key: organisationFlags.key } as const;
+const userArgument = [{ name: "user", description: "The id of the user" }] as const;
+
+const userFields: Fields = {
+  userId: ["USER", "text"],
+  username: ["NAME", "text"],
+  provider: "text",
+  email: "text",
+  isEmailVerified: [null, "flag"],
+  signUp: ["SIGNED_UP", "time"],
+  lastLogin: ["LAST_LOGIN", "time?"],
+  ban: "json",
+};
+
+/** Opens the project of a command, and returns the path of its users and of the one that the command names. */
+async function openProject(
+  input: CliInput,
+  context: CliContext,
+): Promise<{ readonly server: SpaceClient; readonly users: string; readonly user: string }> {
+  const { project = "" } = input.flags;
+  const server = await createApiClient(input, context, { kind: "project", id: project.toLowerCase() });
+  const users = `/internal/identity/projects/${encodeURIComponent(project)}/users`;
+  return { server, users, user: `${users}/${encodeURIComponent(input.args[0] ?? "")}` };
+}
+
+function userRow({ signUp, lastLogin, ...user }: AnswerOf<typeof ProjectUserSchema>["data"]) {
+  return { ...user, signUp: isoTime(signUp), lastLogin: isoTime(lastLogin) };
+}
+
+const findCommand: CommandSpec = {
+  words: ["users", "find"],
+  summary: "Find the user of a project who has an e-mail address",
+  args: [{ name: "email", description: "The address in any spelling of its letters" }],
+  flags: ofProject,
+  examples: ["users find sam@example.com --project $PROJECT"],
+  output: rows(userFields),
+  async run(input, context) {
+    const { server, users } = await openProject(input, context);
+    const path = `${users}?email=${encodeURIComponent(input.args[0] ?? "")}`;
+    const { json } = await server.send<typeof FoundUsersSchema>(path);
+    return { data: json.data.users.map(userRow) };
+  },
+};
+
+const showCommand: CommandSpec = {
+  words: ["users", "show"],
+  summary: "Show who a user of a project is, and a ban",
+  args: userArgument,
+  flags: ofProject,
+  examples: ["users show $USER_ID --project $PROJECT"],
+  output: record(userFields),
+  async run(input, context) {
+    const { server, user } = await openProject(input, context);
+    return { data: userRow((await server.send<typeof ProjectUserSchema>(user)).json.data) };
+  },
+};
+
+const exportCommand: CommandSpec = {
+  words: ["users", "export"],
+  summary: "Print everything that is kept about a user, as one JSON document",
+  args: userArgument,
+  flags: { ...organisationFlags, ...userFlags },
+  examples: ["users export $USER_ID"],
+  output: json,
+  async run(input, context) {
+    const server = await createApiClient(input, context);
+    const path = `/v1/api/audience/internal/users/${encodeURIComponent(input.args[0] ?? "")}/data`;
+    return { data: (await server.send(withSpace(path, server), { timeoutMs: baseMs })).json };
+  },
+};
+
+const sessionsCommand: CommandSpec = {
+  words: ["users", "sessions"],
+  summary: "List the live sessions of a user, or end them all",
+  args: userArgument,
+  flags: { ...ofProject, end: { description: "End all of them instead; access tokens are refused at once" } },
+  examples: [
+    "users sessions $USER_ID --project $PROJECT",
+    "users sessions $USER_ID --project $PROJECT --end",
+  ],
+  output: rows({
+    sessionId: ["SESSION", "text"],
+    deviceId: ["DEVICE", "text"],
+    createdAt: ["CREATED", "time"],
+    lastSeen: ["LAST_SEEN", "time"],
+    expiresAt: [null, "time"],
+    userAgent: ["BROWSER", "text"],
+    addressTag: ["NETWORK", "text"],
+  }),
+  async run(input, context) {
+    const { server, user } = await openProject(input, context);
+    const path = `${user}/sessions`;
+    if ("end" in input.flags) {
+      const { json } = await server.send<typeof RevokedSchema>(path, { method: "DELETE" });
+      return { data: [], notes: [`${json.data.revoked} sessions ended`] };
+    }
+    const { sessions } = (await server.send<typeof SessionsSchema>(path)).json.data;
+    const data = sessions.map(({ createdAt, lastSeen, expiresAt, ...session }) => ({
+      ...session,
+      createdAt: isoTime(createdAt),
+      lastSeen: isoTime(lastSeen),
+      expiresAt: isoTime(expiresAt),
+    }));
+    return { data };
+  },
+};
+
+const banCommand: CommandSpec = {
+  words: ["users", "ban"],
+  summary: "End the sessions of a user and refuse new ones, until a time or until the ban is lifted",
+  args: userArgument,
+  flags: {
+    ...ofProject,
+    reason: { value: "text", description: "Why, for those who look at the user later", required: true },
+    until: { value: "time", description: "The end of the ban; otherwise until it is lifted", check: instant },
+  },
+  changes: "bans the user and ends the sessions",
+  examples: [
+    "users ban $USER_ID --project $PROJECT --reason Spam",
+    "users ban $USER_ID --project $PROJECT --reason Spam --until 2030-02-01T00:00:00Z",
+  ],
+  output: record({ userId: ["USER", "text"], reason: "text", until: "time?" }),
+  async run(input, context) {
+    const { server, user } = await openProject(input, context);
+    const { reason, until } = input.flags;
+    const body = { reason, ...(until === undefined ? {} : { until: Math.floor(Date.parse(until) / 1_000) }) };
+    const { json } = await server.send<typeof BanSchema>(`${user}/ban`, { method: "PUT", body });
+    return { data: { ...json.data, until: isoTime(json.data.until) } };
+  },
+};
+
+const unbanCommand: CommandSpec = {
+  words: ["users", "unban"],
+  summary: "Lift the ban of a user",
+  args: userArgument,
+  flags: ofProject,
+  changes: "lifts the ban",
+  examples: ["users unban $USER_ID --project $PROJECT"],
+  output: record({ userId: ["USER", "text"] }),
+  async run(input, context) {
+    const { server, user } = await openProject(input, context);
+    await server.send(`${user}/ban`, { method: "DELETE" });
+    return { data: { userId: input.args[0] }, notes: ["The user may sign in"] };
+  },
+};
+
+const deleteCommand: CommandSpec = {
+  words: ["users", "delete"],
+  summary: "Delete a user with everything about it, and say what stays and why",
+  args: userArgument,
+  flags: { ...ofProject, yes: yesFlag },
+  changes: "deletes the user in the project, and the loyalty in all projects of the organisation",
+  examples: ["users delete $USER_ID --project $PROJECT --yes"],
+  output: rows({ kind: "text", removal: "text", reason: "text", description: [null, "text"] }),
+  async run(input, context) {
+    const { server, user } = await openProject(input, context);
+    await context.confirm(`Delete the user ${input.args[0]} with everything about it`);
+    const { json } = await server.send<typeof DeletedUserSchema>(user, { method: "DELETE" });
+    return {
+      data: json.data.left,
+      notes: ["The user is deleted. The table says what stays, if there was any"],
+    };
+  },
+};
+
+export const commands: readonly CommandSpec[] = [
+  findCommand,
+  showCommand,
+  exportCommand,
+  sessionsCommand,
+  banCommand,
+  unbanCommand,
+  deleteCommand,
+  importCommand,
+];

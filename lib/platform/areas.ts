@@ -15,6 +15,7 @@ import { requireUnarchived } from "../fans/directory/directory.ts";
 import type { Directory } from "../fans/directory/mod.ts";
 import { downloadRoutes } from "../fans/exports/http/download_routes.ts";
 import { exportRoutes } from "../fans/exports/http/routes.ts";
+import type { UserData } from "../fans/exports/mod.ts";
 import { operatorRoutes } from "../fans/identity/operators/routes.ts";
 import { createAccountImports } from "../fans/identity/providers/managed_pool/account_imports.ts";
 import { identityRoutes } from "../fans/identity/routes.ts";
@@ -64,7 +65,9 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
   const guards = new BackEndGuards(services);
   const keysWriter = guards.key("keys:write");
   const boards = leaderboardContext(services, guards);
-  const operated = operatorRoutes({ ...services, ...userGuards(guards), ...configGuards(guards) });
+  const userData = createUserData({ ...services, deadLetters: services.actions.deadLetters });
+  const userKinds = userData.kinds;
+  const operated = operatorRoutes({ ...services, userKinds, ...userGuards(guards), ...configGuards(guards) });
   const unarchived = (area: Area): Area => withoutArchived(area, services.directory);
   return {
     identity: unarchived({
@@ -80,7 +83,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
       routes: withTokenLimits(leaderboardRoutes(boards), quotas),
     }),
     loyalty: unarchived(loyaltyArea(services, spaces, guards)),
-    audience: unarchived(audienceArea(services, spaces, guards)),
+    audience: unarchived(audienceArea({ ...services, userData }, spaces, guards)),
     control: {
       name: "control",
       family: "jsonApi",
@@ -176,7 +179,11 @@ function loyaltyArea(services: Services, spaces: SpaceGuardOptions, guards: Back
   };
 }
 
-function audienceArea(services: Services, spaces: SpaceGuardOptions, backEnds: BackEndGuards): Area {
+function audienceArea(
+  services: Services & { readonly userData: UserData },
+  spaces: SpaceGuardOptions,
+  backEnds: BackEndGuards,
+): Area {
   const { exports, ownAccounts, quotas } = services;
   const guards = audienceGuards({
     ...spaces,
@@ -193,7 +200,7 @@ function audienceArea(services: Services, spaces: SpaceGuardOptions, backEnds: B
     exports,
     exporter: guards.privateAudience("users:export"),
     reader: guards.privateAudience("users:read"),
-    userData: createUserData({ ...services, deadLetters: services.actions.deadLetters }),
+    userData: services.userData,
   });
   return {
     name: "audience",

@@ -122,6 +122,14 @@ for (const caller of ["an API key", "the token of an admin"]) {
       for (const words of ["list", "show", "create"]) await run(`exports ${words}`);
       await run("projects client-token");
       await run("users import");
+      for (const words of ["find", "show", "export", "sessions", "ban", "unban"]) await run(`users ${words}`);
+      const gone = await world.cli(
+        `users delete ${variables.USER_ID} --project ${ids.project} --yes`,
+        around,
+      );
+      assert.match(gone.stdout, /projectTrail\s+stays\s+The trail shows/);
+      const shown = await world.cli(`users show ${variables.USER_ID} --project ${ids.project}`, around);
+      assert.match(shown.stderr, /unknown|no such|not_found/i);
     });
   });
 }

@@ -9,6 +9,7 @@ import type * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import { type Call, type Guard, identityEnvelope, route } from "../../../http/mod.ts";
+import type { UserRecordKind } from "../../../storage/mod.ts";
 import { type AuditEntry, type AuditPage, recordAttempt } from "../audit/audit.ts";
 import type { ClientToken } from "../client_tokens.ts";
 import type { IdentityContext } from "../context.ts";
@@ -24,6 +25,7 @@ import {
   ClientTokenParams,
   ClientTokenSchema,
   ClientTokensSchema,
+  DeletedUserSchema,
   EmailQuerySchema,
   FoundUsersSchema,
   IssuedClientTokenSchema,
@@ -237,7 +239,7 @@ function lookUpRoutes(context: OperatorContext) {
 }
 
 function userRoutes(context: OperatorContext) {
-  const { limiter, removals, usersRemover, usersWriter } = context;
+  const { limiter, removals, userKinds, usersRemover, usersWriter } = context;
   return [
     route({
       method: "POST",
@@ -286,15 +288,21 @@ function userRoutes(context: OperatorContext) {
         "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
       auth: usersRemover,
       params: UserParams,
-      responses: { 200: { description: "The user is deleted", schema: EmptyAnswer } },
+      responses: { 200: { description: "The user is deleted", schema: DeletedUserSchema } },
       errors: ["not_found"],
       handle: call =>
         onAnyUser(context, call, "operatorDelete", async () => {
           await removals.remove(call.params.projectId, call.params.userId);
-          return identityEnvelope({});
+          return identityEnvelope({ left: leftBy(userKinds) });
         }),
     }),
   ];
+}
+
+function leftBy(kinds: readonly UserRecordKind[]) {
+  return kinds.flatMap(({ name: kind, description, removal, reason = "" }) =>
+    removal === "removed" ? [] : [{ kind, description, removal, reason }],
+  );
 }
 
 /** @throws {AppError} `validation_failed`, `not_found` or `conflict`: the users cannot be joined. */
@@ -362,6 +370,8 @@ interface OperatorContext extends IdentityContext {
   readonly usersWriter: Guard<ApiKeyPrincipal>;
   /** Demands an API key that may do so, or an admin of the organisation: users without a sign-up are of no project. */
   readonly usersRemover: Guard<ApiKeyPrincipal>;
+  /** The kinds of records that are kept about users. */
+  readonly userKinds: readonly UserRecordKind[];
   readonly configReader: Guard<ApiKeyPrincipal>;
   readonly configWriter: Guard<ApiKeyPrincipal>;
 }

@@ -59,6 +59,29 @@ export const MergeBodySchema = named(
 );
 export const MergeSchema = named("MergedUser", answerOf(v.object({ from: v.string(), into: v.string() })));
 
+/** What a deletion leaves. */
+export const DeletedUserSchema = named(
+  "DeletedUser",
+  answerOf(
+    v.object({
+      left: v.pipe(
+        v.array(
+          named(
+            "LeftRecords",
+            v.object({
+              kind: v.string(),
+              description: v.string(),
+              removal: v.picklist(["expires", "stays"]),
+              reason: v.pipe(v.string(), v.description("Why it is left, and for how long")),
+            }),
+          ),
+        ),
+        v.description("Kinds of records that no deletion removes, whether the user had any or not"),
+      ),
+    }),
+  ),
+);
+
 export const BanBodySchema = named(
   "Ban",
   v.object({
