@@ -132,7 +132,7 @@ describe("manifests with strange values", () => {
   it("are refused for what is wrong, or applied", async t => {
     const world = await openCliWorld();
     t.after(world.dispose);
-    for (let seed = 1; seed <= sampleSize(100, 50); seed++) {
+    for (let seed = 1; seed <= sampleSize(100, 20); seed++) {
       const { integer, pick } = createRandom(seed);
       const show = structuredClone(randomShow(1 + integer(6)));
       for (let left = 1 + integer(2); left > 0; left--) {

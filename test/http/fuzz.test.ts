@@ -24,7 +24,7 @@ import {
 
 const seed = Number(process.env.GRANDSTAND_FUZZ_SEED ?? 20_250_615);
 const counts = {
-  memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? sampleSize(5_000, 3_000)),
+  memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? sampleSize(5_000, 1_500)),
   Redis: 2_000,
 };
 /** Requests that are under way at once. */

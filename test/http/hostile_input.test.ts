@@ -26,7 +26,7 @@ import {
 } from "./_operations.ts";
 
 const seed = Number(process.env.GRANDSTAND_HOSTILE_SEED ?? 20_250_615);
-const share = Number(process.env.GRANDSTAND_HOSTILE_SHARE ?? sampleSize(0.03, 0.02));
+const share = Number(process.env.GRANDSTAND_HOSTILE_SHARE ?? sampleSize(0.03, 0.01));
 /** Longest time that an answer may take, in ms: far more than any needs, and less than a hang. */
 const answerMsMax = 5_000;
 /** Operations that share a platform, because an organisation has only so many API keys. */

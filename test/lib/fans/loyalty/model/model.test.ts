@@ -16,7 +16,7 @@ import { NaiveUser } from "./_naive_user.ts";
 import { randomPause } from "./_random_pause.ts";
 import { actionNames, type ModelSpace, metricIds, randomSpace, randomStart, zones } from "./_random_space.ts";
 
-const runs = sampleSize(1_000, 300);
+const runs = sampleSize(1_000, 150);
 const actionsPerRun = 30;
 
 function deepFreeze<T>(value: T): T {

@@ -22,7 +22,7 @@ import { type ModelFirings, NaiveUser } from "./_naive_user.ts";
 import { randomPause } from "./_random_pause.ts";
 import { actionNames, dayMs, type ModelSpace, metricIds, randomSpace, randomStart } from "./_random_space.ts";
 
-const runs = { memory: sampleSize(100, 60), Redis: 25 };
+const runs = { memory: sampleSize(100, 30), Redis: 15 };
 const usersPerRun = 4;
 const actionsPerRun = 40;
 /** Longest time in which nobody looks at a user; boards are still open then. */
