@@ -6,7 +6,14 @@ import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
-import { assertAccessible, assertFits, openShow, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import {
+  assertAccessible,
+  assertFits,
+  openShow,
+  openStudioWorld,
+  press,
+  type StudioWorld,
+} from "./_studio.ts";
 
 describe("running a show in a browser", { skip: browserAvailable() }, () => {
   let world: StudioWorld;
@@ -94,6 +101,21 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("Take what is cued").waitFor();
     await page.keyboard.press("Escape");
+    // The same device holds publishes, and the clock stands until the take is cancelled.
+    await page.getByRole("button", { name: "Hold 3 s off" }).press("Enter");
+    await page.getByRole("button", { name: "Hold 3 s on" }).waitFor();
+    const take = row(page, "Two").getByRole("button", { name: "Take", exact: true });
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 5_000));
+    await press(take);
+    await page.getByText("On air in 3 s: Two").first().waitFor();
+    await page.clock.runFor(2_900);
+    await page.getByRole("button", { name: "Cancel Esc" }).press("Enter");
+    await page.getByText("Not taken: Two").waitFor({ state: "attached" });
+    await page.clock.runFor(600);
+    assert.equal(await stateOf(show.elements[1]), "non_scheduled");
+    await page.clock.resume();
+    await press(take);
+    await zone(page, "On air").getByText("Two").waitFor();
   });
 
   it("asks for the right option of a quiz, and names the votes that a revocation loses", async () => {

@@ -1,6 +1,6 @@
 /** What a producer does to a show. Actions are sent at once or refused; nothing waits for a connection. */
 
-import { signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import { type Resource, textOf } from "../api.ts";
@@ -14,9 +14,30 @@ import { type Item, type Rundown, zoneOf } from "./rundown.ts";
 
 /** Time after a cue or a take in which nothing is taken, in ms. */
 const deadMs = 500;
+/** Time in which a take can be cancelled where the device holds publishes, in ms. */
+const holdMs = 3_000;
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const numbers = new Intl.NumberFormat();
+
+/** Returns a switch of this device. Where the browser stores nothing, it lasts until the page is left. */
+export function deviceSwitch(name: string, isOnAtFirst: boolean): Signal<boolean> {
+  const isOn = signal(isOnAtFirst);
+  try {
+    isOn.value = (localStorage.getItem(name) ?? (isOnAtFirst ? "on" : "off")) === "on";
+  } catch {
+    // Storage is blocked.
+  }
+  isOn.subscribe(value => {
+    try {
+      if (value === isOnAtFirst) localStorage.removeItem(name);
+      else localStorage.setItem(name, value ? "on" : "off");
+    } catch {
+      // It is blocked or full.
+    }
+  });
+  return isOn;
+}
 
 export type ElementAction = "publish" | "stop" | "reveal_results" | "reveal_answer" | "revoke";
 
@@ -24,6 +45,10 @@ export class Desk {
   readonly rundown: Rundown;
   /** Id of the element that the next take publishes; null: none. */
   readonly cued = signal<string | null>(null);
+  /** True if takes on this device wait for a moment, in which they can be cancelled. */
+  readonly holds = deviceSwitch("hold of publishes", false);
+  /** A take that waits; null: none. */
+  readonly held = signal<{ readonly title: string; readonly cancel: () => void } | null>(null);
   /** Id of the element whose right option is asked for; null: none. */
   readonly asksAnswer = signal<string | null>(null);
   /** Ids of what is being changed; "" is the event. */
@@ -55,7 +80,7 @@ export class Desk {
   /** Chooses what the next take publishes; the same element again: nothing. */
   cue(id: string): void {
     const item = this.rundown.item(id);
-    if (this.refusal !== null || item === undefined) return;
+    if (this.refusal !== null || item === undefined || this.held.value !== null) return;
     if (zoneOf(item) !== "next") {
       this.#context.announce("Not cued: only elements under Next can be.");
       return;
@@ -84,6 +109,7 @@ export class Desk {
       return false;
     }
     const item = id === null ? undefined : this.rundown.item(id);
+    if (this.held.value !== null) return false;
     const refusal = item === undefined ? "Cue an element first." : this.refusalToTake();
     if (item === undefined || refusal !== null) {
       this.#context.announce(refusal ?? "");
@@ -91,6 +117,7 @@ export class Desk {
     }
     this.#pressedAt = performance.now();
     const title = titleOf(item.attributes);
+    if (this.holds.value && !(await this.#hold(title))) return false;
     const { value: lostAt } = this.rundown.lostAt;
     if (lostAt !== null) {
       const text = `What you see is as of ${clock.format(lostAt)}. “${title}” is published as soon as you go on, if the platform can be reached.`;
@@ -106,6 +133,24 @@ export class Desk {
     // A refusal is said in its row, once.
     if (isTaken) this.#context.announce(`On air: ${title}`);
     return isTaken;
+  }
+
+  /** Waits before a publication. Returns false if it was cancelled, or the view left, meanwhile. */
+  async #hold(title: string): Promise<boolean> {
+    const { announce, signal: until } = this.#context;
+    announce(`On air in ${holdMs / 1_000} s: ${title}`);
+    const isKept = await new Promise<boolean>(resolve => {
+      const timer = setTimeout(() => resolve(true), holdMs);
+      const cancel = (): void => {
+        clearTimeout(timer);
+        resolve(false);
+      };
+      this.held.value = { title, cancel };
+      until.addEventListener("abort", cancel, { once: true });
+    });
+    this.held.value = null;
+    if (!isKept) announce(`Not taken: ${title}`);
+    return isKept;
   }
 
   async act(id: string, action: Exclude<ElementAction, "publish">): Promise<void> {

@@ -1,33 +1,13 @@
 /** The timeline of a show: what is on air, what comes next and what is done, led by the keyboard. */
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type Command, useCommands } from "../palette.tsx";
 import { useGrowingList } from "../ui.tsx";
-import type { Desk } from "./desk.ts";
+import { type Desk, deviceSwitch } from "./desk.ts";
 import { Row } from "./row.tsx";
 import { type Zone, zoneOf, zones } from "./rundown.ts";
 
 const titles: Readonly<Record<Zone, string>> = { air: "On air", next: "Next", done: "Done" };
-const storageKey = "keys of the timeline";
-
-/** Returns true unless the user has switched single keys off on this device. */
-function hasKeys(): boolean {
-  try {
-    return localStorage.getItem(storageKey) !== "off";
-  } catch {
-    return true;
-  }
-}
-
-function storeKeys(isOn: boolean): void {
-  try {
-    localStorage.setItem(storageKey, isOn ? "on" : "off");
-  } catch {
-    // They are off until the page is left.
-  }
-}
-
 interface TimelineProps {
   readonly desk: Desk;
   /** Id of the row that has the focus or had it last. */
@@ -43,7 +23,7 @@ export interface KeyCommand extends Command {
 
 export function Timeline({ desk, current }: TimelineProps) {
   const list = useRef<HTMLDivElement>(null);
-  const keys = useSignal(hasKeys());
+  const keys = useMemo(() => deviceSwitch("keys of the timeline", true), []);
   const { rundown } = desk;
   const ids = zones.map(zone => rundown.ids[zone].value);
   useFixedRow(list, current);
@@ -55,10 +35,16 @@ export function Timeline({ desk, current }: TimelineProps) {
     label: keys.value ? "Switch the keys of the timeline off" : "Switch the keys of the timeline on",
     run() {
       keys.value = !keys.value;
-      storeKeys(keys.value);
     },
   };
-  useCommands(() => [...commands, switchKeys]);
+  const { holds } = desk;
+  const switchHold: Command = {
+    label: holds.value ? "Publish at once" : "Hold publishes for 3 s",
+    run() {
+      holds.value = !holds.value;
+    },
+  };
+  useCommands(() => [...commands, switchKeys, switchHold]);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys act on the rows inside, which have the focus
     <div
@@ -71,6 +57,7 @@ export function Timeline({ desk, current }: TimelineProps) {
       }}
       onPointerDown={() => holdWhilePressed(desk)}
     >
+      <Held desk={desk} />
       {zones.map((zone, index) => (
         <ZoneList key={zone} zone={zone} ids={ids[index] ?? []} desk={desk} current={current} />
       ))}
@@ -86,8 +73,27 @@ export function Timeline({ desk, current }: TimelineProps) {
         <button type="button" class="plain" aria-pressed={keys.value} onClick={switchKeys.run}>
           Keys {keys.value ? "on" : "off"}
         </button>
+        <button type="button" class="plain" aria-pressed={holds.value} onClick={switchHold.run}>
+          Hold 3 s {holds.value ? "on" : "off"}
+        </button>
       </p>
     </div>
+  );
+}
+
+/** A take that waits, and the way out. */
+function Held({ desk }: Pick<TimelineProps, "desk">) {
+  const { value: held } = desk.held;
+  if (held === null) return null;
+  return (
+    <p class="note row spread">
+      <span>
+        On air in 3 s: <strong dir="auto">{held.title}</strong>
+      </span>
+      <button type="button" onClick={held.cancel}>
+        Cancel <kbd>Esc</kbd>
+      </button>
+    </p>
   );
 }
 
@@ -134,6 +140,7 @@ function holdWhilePressed({ rundown }: Desk): void {
 
 function actionCommands({ desk, current }: TimelineProps, list: List): readonly KeyCommand[] {
   const { rundown, refusal } = desk;
+  const { value: held } = desk.held;
   /** Runs for the row with the focus if it is published, else for the newest on air. */
   const about = (action: "stop" | "reveal_results" | "reveal_answer") => (): void => {
     const item = current.value === null ? undefined : rundown.item(current.value);
@@ -153,6 +160,9 @@ function actionCommands({ desk, current }: TimelineProps, list: List): readonly 
   return [
     { key: "c", shortcut: "C", label: "Cue the element", refusal, run: cue },
     { key: "t", shortcut: "T", ...takes },
+    ...(held === null
+      ? []
+      : [{ key: "Escape", shortcut: "Esc", label: "Cancel the take", run: held.cancel }]),
     { key: "s", shortcut: "S", label: "Stop the element on air", refusal, run: about("stop") },
     { key: "r", shortcut: "R", label: "Reveal the results", refusal, run: about("reveal_results") },
     { key: "a", shortcut: "A", label: "Reveal the answer", refusal, run: about("reveal_answer") },
