@@ -171,6 +171,40 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.equal(await editor(page).getByLabel("Title").inputValue(), "Breaking news");
   });
 
+  it("keeps what was typed while a role or a session has ended, and saves it after", async () => {
+    const id = await draft("message", { name: "late" });
+    const { authors } = world.platform;
+    const { id: userId } = await authors.findOrCreate("vi@club.example");
+    const attributes = { email: "vi@club.example", role: "creator" };
+    const give = async (): Promise<string> => {
+      const data = { type: "scope_roles", attributes };
+      return (await world.author("POST", `/projects/${ids.project}/roles`, data)).json.data.id;
+    };
+    const isStored = (text: string) =>
+      until(`${text} is stored`, async () => JSON.stringify(await stored(id)).includes(text));
+    const role = await give();
+    const session = await authors.createToken({ userId, name: "Tests" });
+    const { page } = await world.open(`#/events/${world.event}/run/${id}`, { token: session.token });
+    const title = editor(page).getByLabel("Title");
+    await title.waitFor();
+    assert.equal((await world.author("DELETE", `/scope_roles/${role}`)).status, 204);
+    await title.fill("Without a role");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("Your role here has ended").waitFor();
+    assert.equal(await title.inputValue(), "Without a role");
+    await give();
+    await page.clock.runFor(10_100);
+    await isStored("Without a role");
+
+    await authors.revokeToken(userId, session.id);
+    await title.fill("Signed out");
+    await page.clock.runFor(1_600);
+    await page.getByRole("button", { name: "Use an access token" }).click();
+    await page.getByLabel("Access token").fill((await authors.createToken({ userId, name: "Again" })).token);
+    await page.keyboard.press("Enter");
+    await isStored("Signed out");
+  });
+
   it("never writes into the field with the focus, and takes both texts where the producer joins them", async () => {
     const id = await draft("message", { name: "quiet" });
     const { page } = await edit(id);

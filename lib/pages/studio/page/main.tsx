@@ -53,12 +53,15 @@ let signingIn: Promise<void> | null = null;
 
 /** Asks once, however many requests wait for it. */
 function signIn(): Promise<void> {
-  signingIn ??= askToSignIn(api).finally(() => {
-    signingIn = null;
-    user.value = null;
-    readUser().catch(() => {});
-    if (document.activeElement === document.body) focusMain();
-  });
+  // The dialog takes the focus from a field, whose text is then saved: that must not ask again.
+  signingIn ??= Promise.resolve()
+    .then(() => askToSignIn(api))
+    .finally(() => {
+      signingIn = null;
+      user.value = null;
+      readUser().catch(() => {});
+      if (document.activeElement === document.body) focusMain();
+    });
   return signingIn;
 }
 

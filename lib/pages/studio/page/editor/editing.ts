@@ -16,6 +16,8 @@ import { type Attributes, merge, valueAt, withValue } from "./merge.ts";
 
 /** Time without a keystroke after which a draft is saved, in ms. */
 const pauseMs = 1_500;
+/** Time after which a save is tried again that lacked a role, in ms. */
+const againMs = 10_000;
 
 /** Attributes that the editor changes; after the first publication those alone that are not frozen. */
 const drafted = [
@@ -253,9 +255,18 @@ export class Editing {
     await this.#catchUp();
   }
 
-  #saveLater(): void {
+  /** Returns true where not the element alone but the whole event cannot be read. */
+  async #isOutOfReach(): Promise<boolean> {
+    const eventId = this.#context.chain.find(({ type }) => type === "events")?.id ?? "";
+    return await this.#context.api.control.readEvent({ eventId }).then(
+      () => false,
+      (error: unknown) => error instanceof GrandstandError && error.status === 404,
+    );
+  }
+
+  #saveLater(waitMs = pauseMs): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.save(), pauseMs);
+    this.#timer = setTimeout(() => void this.save(), waitMs);
   }
 
   /** Forgets what was typed, as it lives on in another element or is not wanted. */
@@ -281,8 +292,19 @@ export class Editing {
   async #refused(error: unknown, sent: Attributes): Promise<void> {
     const { status = 0, fields = [] } = error instanceof GrandstandError ? error : {};
     if (status === 412) return await this.#hear();
-    if (status === 404 || status === 410) {
+    const isGone = (status === 404 || status === 410) && !(await this.#isOutOfReach());
+    if (isGone) {
       this.element.value = null;
+      return;
+    }
+    if (status === 403 || status === 404 || status === 410) {
+      const kept = this.isStored.value
+        ? "What you typed is kept in this browser"
+        : "What you typed stays here";
+      const text = `Your role here has ended, or the show is gone. ${kept}, and saved once you have a role again.`;
+      this.faults.value = [];
+      this.saved.value = { kind: "refused", text };
+      this.#saveLater(againMs);
       return;
     }
     this.faults.value = fields.map(({ pointer = "", detail }) => ({
@@ -301,8 +323,9 @@ export class Editing {
   async #hear(): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
-    const read = await this.#read().catch((error: unknown) => {
-      if (error instanceof GrandstandError && error.status === 404) this.element.value = null;
+    const read = await this.#read().catch(async (error: unknown) => {
+      const isMissing = error instanceof GrandstandError && error.status === 404;
+      if (isMissing && !(await this.#isOutOfReach())) this.element.value = null;
       else if (this.#changes.length > 0) this.saved.value = { kind: "refused", text: messageOf(error) };
       return null;
     });
