@@ -221,6 +221,17 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     const back = await elementsOf(event);
     assert.equal(back[2]?.parent, back[1]?.id, "what was inside is inside again");
     assert.equal(batches.length, 8);
+
+    await row(page, "Late").focus();
+    await page.keyboard.press("Space");
+    await press(page.getByRole("button", { name: "Shift times…" }));
+    await dialog.getByLabel("By minutes and seconds").fill("+1:30");
+    await page.keyboard.press("Enter");
+    await row(page, "Late").getByText("+1:01:30").waitFor();
+    await page.clock.fastForward(3_700_000);
+    await page.keyboard.press("Control+z");
+    await page.getByText("By hand now, as its time has passed: 1.").waitFor();
+    assert.equal((await elementsOf(event)).at(-1)?.start_mode, "manual");
     assert.deepEqual(faults, []);
   });
 

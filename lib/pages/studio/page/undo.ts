@@ -16,6 +16,13 @@ export interface OperationResult {
   readonly meta?: { readonly etag: string };
 }
 
+/** What takes a change back now, and what is other than before. */
+export interface Inverse {
+  readonly operations: readonly Operation[];
+  /** A sentence, or "". */
+  readonly note: string;
+}
+
 /** A change, and what takes it back. */
 export interface UndoableChange {
   /** What was done, such as `Move “Who wins?”`. */
@@ -25,7 +32,7 @@ export interface UndoableChange {
    * Updates of resources that `operations` update are sent under the tags that these left. A function reads first what the change has to
    * fit into.
    */
-  readonly inverse: readonly Operation[] | (() => Promise<readonly Operation[]>);
+  readonly inverse: readonly Operation[] | (() => Promise<Inverse>);
 }
 
 /** Most changes that can be taken back. */
@@ -55,7 +62,13 @@ export class History {
   /** Makes a change that can be taken back. @throws {GrandstandError} */
   async make({ label, operations, inverse }: UndoableChange): Promise<readonly OperationResult[]> {
     const results = await makeOperations(this.#api, operations);
-    this.note({ label, inverse: typeof inverse === "function" ? inverse : guarded(inverse, results) });
+    this.note({
+      label,
+      inverse: async () => {
+        const { operations: back, note } = await resolved(inverse);
+        return { operations: guarded(back, results), note };
+      },
+    });
     return results;
   }
 
@@ -76,9 +89,14 @@ export class History {
     this.#steps = this.#steps.slice(0, -1);
     this.newest.value = this.#steps.at(-1)?.label ?? null;
     const { inverse } = step;
-    await makeOperations(this.#api, typeof inverse === "function" ? await inverse() : inverse);
-    return step.label;
+    const { operations, note } = await resolved(inverse);
+    await makeOperations(this.#api, operations);
+    return note === "" ? step.label : `${step.label}. ${note}`;
   }
+}
+
+async function resolved(inverse: UndoableChange["inverse"]): Promise<Inverse> {
+  return typeof inverse === "function" ? await inverse() : { operations: inverse, note: "" };
 }
 
 /** Adds the tags that a change left to the updates that take it back. */

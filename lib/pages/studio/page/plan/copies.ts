@@ -11,7 +11,7 @@ import { mapTexts, tokenOf } from "../../../../authoring/table/references.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import type { Resource } from "../api.ts";
 import type { Item, Rundown } from "../run/rundown.ts";
-import { attributesToCopy, type Operation } from "../undo.ts";
+import { attributesToCopy, type Inverse, type Operation } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 
 /** Most operations of a batch. */
@@ -88,7 +88,7 @@ export async function restoring(
   context: ViewContext,
   rundown: Rundown,
   ids: readonly string[],
-): Promise<() => Promise<readonly Operation[]>> {
+): Promise<() => Promise<Inverse>> {
   const { eventId } = rundown;
   const removed = new Set(ids);
   const elements = await readElements(context, eventId, removed);
@@ -116,14 +116,34 @@ export async function restoring(
       const at = order.findLastIndex(each => known.includes(each.id ?? each.lid ?? ""));
       order.splice(at + 1, 0, { type: "elements", lid: lidOf.get(id) ?? "" });
     }
-    return [
+    await rundown.readEvent();
+    return withoutPassedTimes(rundown, [
       ...operations,
       ...back.map(({ id, parent }): Operation => {
         const relationships = { parent: { data: { type: "elements", lid: lidOf.get(parent) } } };
         return { op: "update", data: { type: "elements", id, relationships } };
       }),
       { op: "update", ref: { type: "events", id: eventId, relationship: "elements" }, data: order },
-    ];
+    ]);
+  };
+}
+
+/** Returns operations that let no element go on air at once, as its time has passed: it is taken by hand instead. */
+export function withoutPassedTimes(
+  rundown: Pick<Rundown, "byHandIfPassed">,
+  operations: readonly Operation[],
+): Inverse {
+  let count = 0;
+  const changed = operations.map((operation): Operation => {
+    const { attributes } = (operation.data ?? {}) as Partial<Item>;
+    const timely = attributes === undefined ? attributes : rundown.byHandIfPassed(attributes);
+    if (timely === attributes) return operation;
+    count += 1;
+    return { ...operation, data: { ...operation.data, attributes: timely } };
+  });
+  return {
+    operations: changed,
+    note: count === 0 ? "" : `By hand now, as its time has passed: ${count}.`,
   };
 }
 

@@ -9,9 +9,9 @@ import type { Desk } from "../run/desk.ts";
 import { clockText } from "../run/row.tsx";
 import { type Item, zoneOf } from "../run/rundown.ts";
 import { Act, Dialog, DialogButtons } from "../ui.tsx";
-import { makeOperations, type Operation } from "../undo.ts";
+import { type Inverse, makeOperations, type Operation } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
-import { copying, operationsMax } from "./copies.ts";
+import { copying, operationsMax, withoutPassedTimes } from "./copies.ts";
 import { secondsOf } from "./times.ts";
 
 interface ManyProps {
@@ -122,7 +122,11 @@ function Shift({ desk, items, close }: DialogProps) {
     const label = `Shift ${timed.length} times`;
     void desk.attempt("", async () => {
       const operations = timed.map(guarded);
-      const results = await desk.history.make({ label, operations, inverse: timed.map(restored) });
+      const inverse = async (): Promise<Inverse> => {
+        await desk.rundown.readEvent();
+        return withoutPassedTimes(desk.rundown, timed.map(restored));
+      };
+      const results = await desk.history.make({ label, operations, inverse });
       desk.rundown.take(results.map(({ data }) => data));
     });
   }

@@ -158,7 +158,7 @@ export class Rundown {
   hasPassed(offset: number): boolean {
     const { state, start_at: begin } = this.event.peek().attributes;
     const isOpen = state === "current" || state === "on_demand";
-    return isOpen && Number(begin ?? 0) + offset <= this.now.peek();
+    return isOpen && Number(begin ?? 0) + offset <= this.#time();
   }
 
   item(id: string): Item | undefined {
@@ -212,9 +212,9 @@ export class Rundown {
     await this.#readElements();
   }
 
+  /** Reads the event, also once the view is left. */
   async readEvent(): Promise<void> {
-    const { api, signal: until } = this.#context;
-    const { data } = await api.scope("events", this.eventId, {}, until);
+    const { data } = await this.#context.api.scope("events", this.eventId, {}, new AbortController().signal);
     this.event.value = data;
   }
 
@@ -400,8 +400,13 @@ export class Rundown {
       .finally(() => this.#reads.delete(id));
   }
 
+  /** Returns the time of the server in Unix seconds, also once the view is left. */
+  #time(): number {
+    return (this.#offset + performance.now()) / 1_000;
+  }
+
   #tick(): void {
-    const now = (this.#offset + performance.now()) / 1_000;
+    const now = this.#time();
     this.now.value = now;
     if (Date.now() - this.#heardAt > lostMs && !document.hidden) this.#heard(null);
     for (const id of this.ids.air.value) {
