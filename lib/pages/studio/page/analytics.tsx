@@ -17,7 +17,6 @@ const pointsMax = 1_440;
 const steps = [60, 300, 900, 3_600];
 /** Pause between two readings, in ms. */
 const everyMs = 15_000;
-const elementsMax = 100;
 
 interface Known {
   readonly figures: Figures;
@@ -81,14 +80,13 @@ function Nothing({ known: { figures } }: { readonly known: Known }) {
 async function readKnown(context: ViewContext, step: number): Promise<Known> {
   const { api, chain, signal } = context;
   const eventId = chain.at(-1)?.id ?? "";
-  const [{ attributes: figures }, zone, elements, titles, { timeline }] = await Promise.all([
+  const [{ attributes: figures }, zone, found, titles, { timeline }] = await Promise.all([
     api.control.readEventAnalytics({ eventId, step: String(step) } as never, { signal }),
     readZone(context),
-    api.control.listEventElements({ eventId, "page[count]": elementsMax }, { signal }),
+    readElements(context, eventId),
     metricTitles(context),
     api.feeds.getHistory({ prefix: eventId.slice(0, 2), eventId }, { signal }),
   ]);
-  const found = elements as unknown as readonly Resource[];
   return {
     figures,
     zone,
@@ -97,6 +95,14 @@ async function readKnown(context: ViewContext, step: number): Promise<Known> {
     elements: new Map(found.map(element => [element.id, element])),
     shown: new Map(timeline.map(({ id, answers = [] }) => [id, answers.length])),
   };
+}
+
+/** Reads all elements of an event. */
+async function readElements({ api, signal }: ViewContext, eventId: string): Promise<readonly Resource[]> {
+  const found: Resource[] = [];
+  const query = { eventId, "page[count]": 100 } as const;
+  for await (const each of api.control.listEventElements(query, { signal })) found.push(each as Resource);
+  return found;
 }
 
 function spanOf({ steps: found }: Figures): number {
