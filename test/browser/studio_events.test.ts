@@ -40,6 +40,25 @@ describe("the events of a project in a browser", { skip: browserAvailable() }, (
       [Date.UTC(2100, 0, 2) / 1_000, Date.UTC(2100, 0, 2) / 1_000],
     );
     await page.locator("a.card", { hasText: "Final" }).getByText("Overlaps Rerun").waitFor();
+
+    // Pages of one event stand for a project with many.
+    await page.route(/sort=-start_time/, route =>
+      route.continue({ url: route.request().url().replace("page%5Bcount%5D=100", "page%5Bcount%5D=1") }),
+    );
+    await page.reload();
+    await page.getByRole("button", { name: "New event" }).click();
+    const options = page.getByRole("dialog").getByRole("option", { name: /^Clone of / });
+    await options.first().waitFor({ state: "attached" });
+    assert.equal(await options.count(), 1);
+    await page.getByRole("dialog").getByRole("button", { name: "Show older events" }).click();
+    await options.nth(1).waitFor({ state: "attached" });
+    await page.keyboard.press("Escape");
+
+    await page.goto(`${world.url}/studio#/projects/${ids.project}/week/2099-12-27`);
+    await page.getByRole("link", { name: "Week after" }).press("Enter");
+    const saturday = page.locator(".week > li").filter({ hasText: /Jan 2|2 Jan/ });
+    await saturday.getByRole("link", { name: /^Final.*9:00.*Overlaps Rerun/ }).waitFor();
+    assert.equal(await page.locator(".week > li").count(), 7);
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 800 });
     await assertFits(page);

@@ -72,6 +72,7 @@ export const views: Readonly<Record<ScopeType | "platform", Views>> = {
   spaces: { projects: below("Projects"), people: peopleBelow, loyalty, roles, activity, workflows },
   projects: {
     events: { title: "Events", load: () => import("./plan/events.tsx").then(part => part.Events) },
+    week: { title: "Week", load: () => import("./plan/week.tsx").then(part => part.WeekOfEvents) },
     assets,
     templates,
     page,

@@ -7,6 +7,7 @@ import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import { Act, Dialog, DialogButtons, Problem, State } from "../ui.tsx";
 import { refusalOf, type ViewContext } from "../view.ts";
+import { overlapsOf, zoneOf } from "./calendar.ts";
 import { instantOf, ownZone, timeIn } from "./zones.ts";
 
 interface Listed {
@@ -55,14 +56,17 @@ export function Events({ context }: { readonly context: ViewContext }) {
           Show more
         </button>
       )}
-      {isNew && <NewEvent context={context} events={events} zone={zone} close={() => setNew(false)} />}
+      {isNew && (
+        <NewEvent
+          context={context}
+          events={events}
+          more={next === null ? null : start}
+          zone={zone}
+          close={() => setNew(false)}
+        />
+      )}
     </div>
   );
-}
-
-/** Returns the zone that the project shows fans, or that of the user. */
-function zoneOf({ attributes }: Resource): string {
-  return String(Object(Object(attributes.services).show).timeZone ?? ownZone);
 }
 
 interface CardProps {
@@ -88,34 +92,17 @@ function Card({ event, zone, overlaps }: CardProps) {
   );
 }
 
-/** Returns the events that are still to come, or run, at a time of another one. */
-function overlapsOf(event: Resource, events: readonly Resource[]): readonly Resource[] {
-  const [begin, end] = spanOf(event);
-  if (begin === 0) return [];
-  return events.filter(other => {
-    const [from, to] = spanOf(other);
-    return other.id !== event.id && from > 0 && from < end && begin < to;
-  });
-}
-
-function spanOf({ attributes }: Resource): readonly [number, number] {
-  const { state, start_at: at, end_at: until, duration, extra_time_duration: extra } = attributes;
-  if (state !== "current" && state !== "future") return [0, 0];
-  const begin = Number(at ?? 0);
-  // Nobody knows when one ends that runs until it is stopped: its begin alone counts.
-  const end = Number(until ?? 0) || begin + Number(duration ?? 0);
-  return [begin, end + Number(extra ?? 0)];
-}
-
 interface NewEventProps {
   readonly context: ViewContext;
   readonly events: readonly Resource[];
+  /** Reads older events; null: these are all. */
+  readonly more: (() => void) | null;
   readonly zone: string;
   readonly close: () => void;
 }
 
 /** Makes an event from nothing, from a template, or as a clone, and opens it. */
-function NewEvent({ context, events, zone, close }: NewEventProps) {
+function NewEvent({ context, close, ...shown }: NewEventProps) {
   const { api, chain, signal } = context;
   const project = chain.at(-1) as Resource;
   const [templates, setTemplates] = useState<readonly Resource[]>([]);
@@ -123,15 +110,18 @@ function NewEvent({ context, events, zone, close }: NewEventProps) {
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const query = { projectId: project.id, sort: "name", "page[count]": 100 } as const;
-    const found = api.control.listProjectEventTemplates(query, { signal }) as unknown as Promise<
-      readonly Resource[]
-    >;
-    found.then(setTemplates, () => {});
+    async function read(): Promise<void> {
+      const found: Resource[] = [];
+      for await (const each of api.control.listProjectEventTemplates(query, { signal }))
+        found.push(each as Resource);
+      setTemplates(found);
+    }
+    read().catch(() => {});
   }, []);
   function submit(event: SubmitEvent): void {
     event.preventDefault();
     setBusy(true);
-    makeEvent(context, new FormData(event.currentTarget as HTMLFormElement), zone).catch(error => {
+    makeEvent(context, new FormData(event.currentTarget as HTMLFormElement), shown.zone).catch(error => {
       setFault(messageOf(error));
       setBusy(false);
     });
@@ -139,7 +129,7 @@ function NewEvent({ context, events, zone, close }: NewEventProps) {
   return (
     <Dialog title="New event" onClose={close}>
       <form class="stack labelled" onSubmit={submit}>
-        <EventFields templates={templates} events={events} zone={zone} />
+        <EventFields templates={templates} {...shown} />
         <p class="fault" role="alert">
           {fault}
         </p>
@@ -149,11 +139,11 @@ function NewEvent({ context, events, zone, close }: NewEventProps) {
   );
 }
 
-interface FieldsProps extends Pick<NewEventProps, "events" | "zone"> {
+interface FieldsProps extends Omit<NewEventProps, "context" | "close"> {
   readonly templates: readonly Resource[];
 }
 
-function EventFields({ templates, events, zone }: FieldsProps) {
+function EventFields({ templates, events, more, zone }: FieldsProps) {
   return (
     <>
       <label>
@@ -176,6 +166,11 @@ function EventFields({ templates, events, zone }: FieldsProps) {
           ))}
         </select>
       </label>
+      {more !== null && (
+        <button type="button" onClick={more}>
+          Show older events
+        </button>
+      )}
       <label>
         Begins ({zone})
         <input name="begin" type="datetime-local" aria-describedby="begin-hint" />
