@@ -97,7 +97,6 @@ async function readKnown(context: ViewContext, step: number): Promise<Known> {
   };
 }
 
-/** Reads all elements of an event. */
 async function readElements({ api, signal }: ViewContext, eventId: string): Promise<readonly Resource[]> {
   const found: Resource[] = [];
   const query = { eventId, "page[count]": 100 } as const;

@@ -88,6 +88,10 @@ function timeOf({ rundown }: Desk, start_offset: number): Item["attributes"] {
   return rundown.byHandIfPassed({ start_mode: "timecode", start_offset });
 }
 
+function to({ id }: Item, attributes: Item["attributes"]): Operation {
+  return { op: "update", data: { type: "elements", id, attributes } };
+}
+
 function Shift({ desk, items, close }: DialogProps) {
   const [text, setText] = useState("+1:00");
   const [fault, setFault] = useState("");
@@ -109,22 +113,17 @@ function Shift({ desk, items, close }: DialogProps) {
     setFault(wrong);
     if (wrong !== "" || by === null) return;
     close();
-    const to = ({ id }: Item, attributes: Item["attributes"]): Operation => ({
-      op: "update",
-      data: { type: "elements", id, attributes },
-    });
-    const guarded = (item: Item): Operation => ({
-      ...to(item, timeOf(desk, offsetOf(item) + by)),
-      ...(item.etag !== undefined && { meta: { if_match: item.etag } }),
-    });
-    const restored = (item: Item): Operation =>
-      to(item, { start_mode: "timecode", start_offset: offsetOf(item) });
     const label = `Shift ${timed.length} times`;
     void desk.attempt("", async () => {
-      const operations = timed.map(guarded);
+      const operations = timed.map(item => ({
+        ...to(item, timeOf(desk, offsetOf(item) + by)),
+        ...(item.etag !== undefined && { meta: { if_match: item.etag } }),
+      }));
       const inverse = async (): Promise<Inverse> => {
         await desk.rundown.readEvent();
-        return withoutPassedTimes(desk.rundown, timed.map(restored));
+        const back = (item: Item): Operation =>
+          to(item, { start_mode: "timecode", start_offset: offsetOf(item) });
+        return withoutPassedTimes(desk.rundown, timed.map(back));
       };
       const results = await desk.history.make({ label, operations, inverse });
       desk.rundown.take(results.map(({ data }) => data));
