@@ -52,6 +52,14 @@ const commaList = v.pipe(
   v.string(),
   v.transform(text => text.split(",").map(item => item.trim())),
 );
+const openIdSecrets = v.pipe(
+  commaList,
+  v.transform(items => items.map(item => item.split(/\s+/))),
+  v.check(
+    items => items.every(parts => parts.length === 3),
+    "<issuer> <client id> <secret>, separated by commas",
+  ),
+);
 const networks = v.pipe(
   commaList,
   v.check(texts => areNetworks(texts), "addresses or networks such as 10.0.0.0/8"),
@@ -247,6 +255,22 @@ const definitions = {
     description: "Limits attempts to register, log in and guess codes; off is for load tests",
     otherwise: "on",
     schema: v.picklist(["on", "off"], "on or off"),
+  }),
+  accountIssuer: variable({
+    name: "GRANDSTAND_ACCOUNT_ISSUER",
+    flag: "account-issuer",
+    value: "issuer",
+    description: "Issuer of your own accounts, for projects whose settings name none",
+    otherwise: "none",
+    schema: v.pipe(v.string(), v.regex(/^\S{1,512}$/, "1 to 512 characters without spaces")),
+  }),
+  openIdSecrets: variable({
+    name: "GRANDSTAND_OPENID_SECRETS",
+    value: "secrets",
+    description:
+      "Secrets of your apps at OpenID providers whose redirect flow projects offer, separated by commas: <issuer> <client id> <secret>",
+    otherwise: "none: the apps are public clients",
+    schema: openIdSecrets,
   }),
   rateLimits: variable({
     name: "GRANDSTAND_RATE_LIMITS",

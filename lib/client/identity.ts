@@ -38,6 +38,8 @@ export const identity: Area<IdentityOperations> = {
     confirmPassword: "POST /v1/user/confirm-forgot-password u",
     verifyEmail: "PUT /v1/user/verify-email u",
     confirmEmail: "POST /v1/user/confirm-email u",
+    beginOpenIdLogin: "POST /v1/user/authorize",
+    confirmOpenIdLogin: "POST /v1/user/confirm-authorize",
     mailLoginCode: "PUT /v1/user/login-code u",
     confirmLogin: "POST /v1/user/confirm-login u",
     listProjectAudit: "GET /internal/identity/projects/:projectId/audit ka",

@@ -251,7 +251,15 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   show: { text: 'createShow() of "grandstand/show"', isMet: aFunction.isMet },
   docs: { text: 'createDocs() of "grandstand/docs"', isMet: aFunction.isMet },
   identity: anObjectOf<IdentityOptions>(
-    ...(["accountIssuer", "passwordHash", "passwordPolicy", "limits", "remote", "onMerge"] as const),
+    ...([
+      "accountIssuer",
+      "clientSecret",
+      "passwordHash",
+      "passwordPolicy",
+      "limits",
+      "remote",
+      "onMerge",
+    ] as const),
   ),
   exports: anObjectOf<ExportOptions>("intervalMs", "ttlMs", "usersMax", "workers", "openMax", "kernels"),
   areas: { text: "an array of areas", isMet: Array.isArray },

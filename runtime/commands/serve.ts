@@ -211,6 +211,9 @@ async function platformOptions(
     identity: {
       limits: config.identityLimits === "off" ? "off" : undefined,
       passwordHash: config.passwordHash,
+      accountIssuer: config.accountIssuer,
+      clientSecret: ({ issuer, clientId }) =>
+        config.openIdSecrets?.find(([at, id]) => at === issuer && id === clientId)?.[2],
     },
   };
 }

@@ -132,6 +132,7 @@ const configuration = {
   ],
   webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["actionRewarded"] }],
 };
+const returnTo = "https://app.example/welcome";
 const hosted = { ...managed, provider: "hostedIdp" };
 
 /**
@@ -238,6 +239,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ],
     ["verifyEmail", [{ body: { ...managed, data: { email: robin.email } } }]],
     ["confirmEmail", [{ body: { ...managed, data: { email: casey.email, confirmationCode: emailCode } } }]],
+    ["beginOpenIdLogin", [{ body: { ...hosted, data: { returnTo } } }]],
+    ["confirmOpenIdLogin", [{ body: { ...hosted, data: await openIdLogin(world) } }]],
     ["mailLoginCode", [{ body: { ...managed, data: { email: robin.email } } }]],
     ["confirmLogin", [{ body: { ...managed, data: { email: casey.email, confirmationCode: loginCode } } }]],
     ["refreshUser", [{ body: { ...managed, deviceId, refreshToken: robin.refreshToken } }]],
@@ -393,6 +396,15 @@ async function handedOutCode(world: TestPlatform): Promise<string> {
   const code = `DRINK-${world.clock.now()}`;
   await codePools.add(pool, [code]);
   return (await codePools.claim(pool, code, null))?.code ?? code;
+}
+
+/** A login at the hosted provider that has come back. */
+async function openIdLogin(world: TestPlatform): Promise<object> {
+  const { json } = await world.call("/v1/user/authorize", { body: { ...hosted, data: { returnTo } } });
+  const { url, state, key } = json.data;
+  const nonce = new URL(url).searchParams.get("nonce");
+  const code = world.login.codeFor(world.login.claims(world.clock.now(), { nonce }));
+  return { code, state, key, returnTo };
 }
 
 async function seedSpareSpace({ store, clock }: TestPlatform): Promise<void> {

@@ -69,6 +69,29 @@ describeOnStores("users of a hosted identity provider", open => {
     const other = await check(idToken({ sub: "bob", email: "al@example.com" }));
     assert.notEqual(other.json.data.userId, userId, "an address leads to nobody");
   });
+  it("come back from the provider with a token of this very login alone", async () => {
+    const returnTo = "https://app.example/welcome";
+    for (const [wrong, status, code] of [
+      [{ nonce: "another login's" }, 400, "invalid_code"],
+      [{ aud: "another-app" }, 401, "invalid_token"],
+      [{}, 200, null],
+    ] as const) {
+      const begun = await world.call("/v1/user/authorize", { body: { ...hosted, data: { returnTo } } });
+      const { url, key, state } = begun.json.data;
+      const sent = new URL(url).searchParams;
+      assert.deepEqual(
+        ["client_id", "redirect_uri", "scope", "code_challenge_method"].map(name => sent.get(name)),
+        ["app-1", returnTo, "openid profile email", "S256"],
+      );
+      const claims = world.login.claims(world.clock.now(), { nonce: sent.get("nonce"), ...wrong });
+      const data = { code: world.login.codeFor(claims), state, key, returnTo };
+      const answer = await world.call("/v1/user/confirm-authorize", { body: { ...hosted, data } });
+      if (code !== null) refused(answer, status, code);
+      else assert.equal(answer.json.data.userId, (await signedIn()).userId);
+      const again = await world.call("/v1/user/confirm-authorize", { body: { ...hosted, data } });
+      refused(again, 400, "invalid_code");
+    }
+  });
   it("are one user however many first checks race", async () => {
     const racers = await Promise.all(Array.from({ length: 12 }, () => signedIn()));
     assert.equal(new Set(racers.map(({ userId }) => userId)).size, 1);

@@ -46,7 +46,17 @@ export class TestIssuer {
     if (this.answering !== null) return await this.answering(url, init);
     const home = this.issuer.replace(/\/$/, "");
     if (url === `${home}/.well-known/openid-configuration`) {
-      return Response.json({ issuer: this.issuer, jwks_uri: `${home}/jwks`, ...this.discovery });
+      const endpoints = { authorization_endpoint: `${home}/authorize`, token_endpoint: `${home}/token` };
+      return Response.json({
+        issuer: this.issuer,
+        jwks_uri: `${home}/jwks`,
+        ...endpoints,
+        ...this.discovery,
+      });
+    }
+    if (url === `${home}/token`) {
+      const code = new URLSearchParams(String(init.body)).get("code") ?? "";
+      return Response.json({ id_token: forge(this.key, JSON.parse(atob(code))) });
     }
     if (url === `${home}/jwks`) return Response.json({ keys: this.keys.map(({ jwk }) => jwk) });
     return new Response("", { status: 404 });
@@ -57,6 +67,11 @@ export class TestIssuer {
     const key = this.keys.at(-1);
     if (key === undefined) throw new Error("The issuer has no key");
     return key;
+  }
+
+  /** A code that this issuer exchanges for a token with these claims. */
+  codeFor(claims: object): string {
+    return btoa(JSON.stringify(claims));
   }
 
   /** Claims of an ID token that was issued at `now`, in Unix ms, for an hour. */

@@ -9,8 +9,13 @@ import { type JWK, Provider } from "oidc-provider";
 export interface OpenIdProvider {
   readonly issuer: string;
   readonly audience: string;
+  readonly clientSecret: string;
+  /** The only address that the provider leads back to. */
+  readonly redirectUri: string;
   /** An ID token of a user, from a complete login. */
   idToken(username: string): Promise<string>;
+  /** Logs the user of the address in as a browser does, and returns where the provider leads then. */
+  follow(url: string): Promise<URL>;
   /** Replaces the signing key; the old one is no longer published. */
   rotate(): void;
   stop(): Promise<void>;
@@ -33,6 +38,9 @@ export async function startOpenIdProvider(): Promise<OpenIdProvider> {
   return {
     issuer,
     audience: clientId,
+    clientSecret,
+    redirectUri,
+    follow: followBack,
     idToken: username => logIn(issuer, username),
     rotate,
     async stop() {
@@ -91,7 +99,7 @@ async function logIn(issuer: string, username: string): Promise<string> {
     code_challenge: createHash("sha256").update(verifier).digest("base64url"),
     code_challenge_method: "S256",
   });
-  const code = await followToCode(`${issuer}/auth?${query}`);
+  const code = (await followBack(`${issuer}/auth?${query}`)).searchParams.get("code") ?? "";
   const response = await fetch(`${issuer}/token`, {
     method: "POST",
     headers: { authorization: `Basic ${btoa(`${clientId}:${encodeURIComponent(clientSecret)}`)}` },
@@ -107,8 +115,8 @@ async function logIn(issuer: string, username: string): Promise<string> {
   return answer.id_token;
 }
 
-/** Follows redirects as a browser does, cookies included, until the application gets its code. */
-async function followToCode(start: string): Promise<string> {
+/** Follows redirects as a browser does, cookies included, until the provider leads back to the application. */
+async function followBack(start: string): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = new URL(start);
   for (let step = 0; step < 10; step++) {
@@ -121,11 +129,7 @@ async function followToCode(start: string): Promise<string> {
     const location = response.headers.get("location");
     if (location === null) throw new Error(`No redirect at ${url}: ${await response.text()}`);
     url = new URL(location, url);
-    const code = url.searchParams.get("code");
-    if (url.href.startsWith(redirectUri)) {
-      if (code === null) throw new Error(`No code: ${url}`);
-      return code;
-    }
+    if (url.href.startsWith(redirectUri)) return url;
   }
   throw new Error("Too many redirects");
 }

@@ -213,7 +213,8 @@ export const seed: Seed = {
         location: { unknownLocation: "allow" },
         identity: {
           emailVerification: "optional",
-          hostedIdp: hosted,
+          codeLogin: "on",
+          hostedIdp: { ...hosted, login: { returnOrigins: ["https://app.example"] } },
           socialTwo: { style: "idToken", ...hosted, audience: "social-1" },
         },
       },

@@ -41,19 +41,21 @@ export interface RemoteFetchOptions {
 }
 
 /**
- * Sends a GET request. The answer is complete, and its status is 200 or one that refuses the request.
+ * Sends a GET request, or a POST of a form. The answer is complete, and its status is 200 or one that refuses the request.
  *
  * @throws {AppError} `provider_unavailable`: no answer within 3 s, or status 429 or 5xx; `provider_error`: a redirect, or more
  * than 256 KiB.
  */
-export type RemoteFetch = (url: string, headers?: HeadersInit) => Promise<Response>;
+export type RemoteFetch = (url: string, headers?: HeadersInit, form?: URLSearchParams) => Promise<Response>;
 
 export function createRemoteFetch(options: RemoteFetchOptions = {}): RemoteFetch {
   const { fetch: send = globalFetch, deadline = timeoutSignal } = options;
-  return async (url, given = {}) => {
+  return async (url, given = {}, form) => {
     const headers = { accept: "application/json", ...Object.fromEntries(new Headers(given)) };
     try {
-      const response = await send(url, { headers, redirect: "manual", signal: deadline(requestMsMax) });
+      const posted = form === undefined ? {} : { method: "POST", body: form };
+      const signal = deadline(requestMsMax);
+      const response = await send(url, { ...posted, headers, redirect: "manual", signal });
       const { status } = response;
       if (status === 200) return new Response(await readBounded(response));
       await response.body?.cancel();
@@ -331,7 +333,7 @@ type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
 async function loadKeys(issuer: string, { fetch, clock }: RemoteIssuersOptions): Promise<KeySet> {
   const { createRemoteJWKSet, customFetch, errors } = await loadJose();
-  const source = await discover(issuer, fetch);
+  const source = endpointOf(await discover(issuer, fetch), "jwks_uri");
   const keys = createRemoteJWKSet(source, {
     // Age and cool-down follow the injected clock: jose fetches at the first load and for every unknown key.
     cacheMaxAge: Number.POSITIVE_INFINITY,
@@ -365,17 +367,30 @@ function keyFetch(fetch: RemoteFetch, clock: Clock, unknownKey: () => Error): Fe
   };
 }
 
-async function discover(issuer: string, fetch: RemoteFetch): Promise<URL> {
+/** A discovery document, with the address of its issuer. */
+export interface Discovery {
+  readonly home: URL;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** @throws {AppError} `provider_error`: it is no document of this issuer. */
+export async function discover(issuer: string, fetch: RemoteFetch): Promise<Discovery> {
   const home = remoteUrl(issuer);
   if (home === undefined) throw providerError("issuer");
   const response = await fetch(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
   if (response.status !== 200) throw providerError(`status ${response.status}`);
   const document = await jsonBody(response);
   if (typeof document !== "object" || document === null) throw providerError("shape");
-  const { issuer: named, jwks_uri: address } = document as Readonly<Record<string, unknown>>;
+  const members = document as Readonly<Record<string, unknown>>;
   // OpenID Connect Discovery 1.0, section 4.3: else another issuer's document would speak for this one.
-  if (named !== issuer) throw providerError("issuer");
-  const source = typeof address === "string" ? remoteUrl(address, home) : undefined;
-  if (source === undefined) throw providerError("jwks_uri");
-  return source;
+  if (members.issuer !== issuer) throw providerError("issuer");
+  return { home, members };
+}
+
+/** @throws {AppError} `provider_error`: the document names no such address, or one that may not be requested. */
+export function endpointOf({ home, members }: Discovery, name: string): URL {
+  const address = members[name];
+  const url = typeof address === "string" ? remoteUrl(address, home) : undefined;
+  if (url === undefined) throw providerError(name);
+  return url;
 }

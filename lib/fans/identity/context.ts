@@ -9,6 +9,7 @@ import type { ClientTokens } from "./client_tokens.ts";
 import type { Codes } from "./codes/codes.ts";
 import type { AttemptLimiter } from "./limits/limits.ts";
 import type { AccountMerge, AccountMerges } from "./merges.ts";
+import type { OpenIdLogins } from "./openid_logins.ts";
 import type { OwnAccounts } from "./own_accounts.ts";
 import type { IdleUsers, OnRemove, Removals } from "./removal/removals.ts";
 import type { SessionRecords } from "./sessions/session_records.ts";
@@ -28,6 +29,7 @@ export interface IdentityContext {
   readonly clientTokens: ClientTokens;
   /** Distinguishes tokens of the platform from those of other issuers. */
   readonly tokens: Pick<Tokens, "namesOwnKey">;
+  readonly openIdLogins: OpenIdLogins;
   readonly ownAccounts: OwnAccounts;
   readonly issuers: RemoteIssuers;
   readonly socialVerifiers: SocialVerifiers;

@@ -11,6 +11,7 @@ import {
   type PasswordPolicy,
   passwordCosts,
 } from "../../auth/passwords/mod.ts";
+import { type ClientSecret, createCodeFlow } from "../../auth/remote_issuers/code_flow.ts";
 import {
   createRemoteFetch,
   createRemoteIssuers,
@@ -29,6 +30,7 @@ import { BackgroundWork } from "./context.ts";
 import type { AttemptLimits } from "./limits/limits.ts";
 import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
+import { createOpenIdLogins } from "./openid_logins.ts";
 import { OwnAccounts } from "./own_accounts.ts";
 import { IdleUsers, type IdleUsersOptions, Removals, type RemovalsOptions } from "./removal/removals.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
@@ -49,6 +51,8 @@ export interface IdentityOptions {
   readonly limits?: AttemptLimits | "off" | undefined;
   /** Issuer of the team's own accounts, for projects whose settings name none. @default none */
   readonly accountIssuer?: string | undefined;
+  /** Secrets of the apps at OpenID providers whose redirect flow projects offer. @default none, for public clients */
+  readonly clientSecret?: ClientSecret | undefined;
   /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
   readonly remote?: RemoteFetchOptions | undefined;
   /**
@@ -125,6 +129,10 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     tokens,
     ownAccounts: new OwnAccounts(directory, options.accountIssuer),
     issuers,
+    openIdLogins: createOpenIdLogins({
+      ...services,
+      flow: createCodeFlow({ fetch, clock, logger, clientSecret: options.clientSecret ?? (() => undefined) }),
+    }),
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,
     passwordPolicy: { timer, ...options.passwordPolicy },

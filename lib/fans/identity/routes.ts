@@ -44,6 +44,7 @@ import {
   registerAnonymous,
   updateNoLoginUser,
 } from "./providers/no_login.ts";
+import { beginOpenIdLogin, confirmOpenIdLogin } from "./providers/openid_login.ts";
 import { socialChecks } from "./providers/social_check.ts";
 import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/vouched_users.ts";
 
@@ -79,6 +80,7 @@ export function identityRoutes(context: IdentityContext) {
     deletionRoute(context),
     ...profileRoutes(context),
     ...sessionRoutes(context),
+    ...openIdRoutes(context),
     ...poolRoutes(context),
   ];
 }
@@ -257,6 +259,59 @@ function sessionRoutes(context: IdentityContext) {
       operations: [logOutUser(context)],
       errors: ["invalid_token"],
       example: { ...pool, scope: "local" },
+    }),
+  ];
+}
+
+function openIdRoutes(context: IdentityContext) {
+  const hosted = { ...pool, provider: "hostedIdp" };
+  const returnTo = "https://app.example/welcome";
+  return [
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/authorize",
+      operation: "beginOpenIdLogin",
+      summary: "Begin a login at an OpenID provider",
+      description:
+        "Answers the address at the provider to send the browser to, and the key of the login. The provider sends the user back to `returnTo` with a code and the state.",
+      auth: open,
+      event: "openid_login",
+      schemas: { body: "OpenIdLoginRequest" },
+      operations: [beginOpenIdLogin(context)],
+      errors: ["rate_limited", "not_available", ...providerErrors],
+      example: { ...hosted, data: { returnTo } },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/confirm-authorize",
+      operation: "confirmOpenIdLogin",
+      summary: "Log in with the code of an OpenID provider",
+      description:
+        "Exchanges the code at the provider and logs its user in, who comes to exist with the first login. The ids of an anonymous user in the request merge that user into the account.",
+      auth: open,
+      event: "openid_confirm",
+      schemas: { body: "OpenIdConfirmation" },
+      operations: [confirmOpenIdLogin(context)],
+      errors: [
+        ...commonErrors,
+        "not_available",
+        "invalid_code",
+        "invalid_token",
+        "token_expired",
+        "session_revoked",
+        "social_token_rejected",
+        ...providerErrors,
+      ],
+      example: {
+        ...hosted,
+        data: {
+          code: "SplxlOBeZQQYbYS6WxSbIA",
+          state: "af0ifjsldkj",
+          key: "1767225600000.5f0c2e5a",
+          returnTo,
+          deviceId,
+        },
+      },
     }),
   ];
 }

@@ -40,6 +40,45 @@ const RemoteIssuerSchema = v.object({
   ),
 });
 
+const returnOriginsMax = 20;
+
+const LoginSchema = v.object({
+  returnOrigins: v.pipe(
+    v.array(
+      v.pipe(
+        RemoteUrlSchema,
+        v.check(text => URL.canParse(text) && new URL(text).origin === text, "Expected an origin"),
+      ),
+    ),
+    v.minLength(1),
+    v.maxLength(returnOriginsMax),
+    v.description("Origins of the app's pages to which the provider may send users back"),
+  ),
+  scope: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.maxLength(audienceCharactersMax),
+        v.regex(
+          /^(?:[\x21\x23-\x5b\x5d-\x7e]+ )*openid(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+          "Expected scopes with openid",
+        ),
+      ),
+      "openid profile email",
+    ),
+    v.description("Scopes that the app asks for"),
+  ),
+  responseMode: v.exactOptional(
+    v.pipe(v.picklist(["query", "form_post"]), v.description("How the provider sends the code")),
+  ),
+});
+
+/** An issuer that the redirect flow may lead to. */
+const LoginIssuerSchema = v.object({
+  ...RemoteIssuerSchema.entries,
+  login: v.exactOptional(v.pipe(LoginSchema, v.description("Offers the redirect flow of the provider"))),
+});
+
 const TokenDebugSchema = v.object({
   style: v.literal("userinfo+tokenDebug"),
   issuer: v.pipe(AudienceSchema, v.description("Names the provider in the keys of its users")),
@@ -66,7 +105,7 @@ const TokenDebugSchema = v.object({
   ),
 });
 
-const IdTokenSchema = v.object({ style: v.literal("idToken"), ...RemoteIssuerSchema.entries });
+const IdTokenSchema = v.object({ style: v.literal("idToken"), ...LoginIssuerSchema.entries });
 
 const SocialSchema = v.variant("style", [TokenDebugSchema, IdTokenSchema]);
 
@@ -110,7 +149,7 @@ export const IdentitySettingsSchema = v.object({
     v.optional(v.picklist(["any", "session"]), "any"),
     v.description("`session` accepts checks for the device of the session only"),
   ),
-  hostedIdp: v.pipe(v.optional(RemoteIssuerSchema), v.description("OpenID provider of `hostedIdp` users")),
+  hostedIdp: v.pipe(v.optional(LoginIssuerSchema), v.description("OpenID provider of `hostedIdp` users")),
   accountIssuer: v.pipe(
     v.optional(
       v.pipe(
@@ -206,6 +245,18 @@ export function hostedIssuer(project: Project): RemoteIssuer {
     "unsupported_provider",
     "Cannot serve the request as the project has no hosted provider",
   );
+}
+
+/**
+ * Reads a provider that offers the redirect flow.
+ *
+ * @throws {AppError} `not_available`: this one does not; `provider_unavailable`: the setting is invalid.
+ */
+export function loginIssuer(project: Project, provider: "hostedIdp" | SocialProvider) {
+  const issuer = identitySetting(project, provider);
+  if (issuer !== undefined && "login" in issuer && issuer.login !== undefined)
+    return { ...issuer, login: issuer.login };
+  throw new AppError("not_available", "Cannot log in this way as the project does not offer it");
 }
 
 /**

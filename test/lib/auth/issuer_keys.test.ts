@@ -139,8 +139,9 @@ describe("the keys of another issuer", () => {
     await waiting;
   });
   it("are not taken from an answer that is too large", async () => {
-    const document = { issuer: login.issuer, jwks_uri: `${login.issuer}/jwks`, padding: "" };
-    const room = answerBytesMax - JSON.stringify(document).length;
+    login.discovery = { padding: "" };
+    const document = await login.fetch(`${login.issuer}/.well-known/openid-configuration`, {});
+    const room = answerBytesMax - (await document.text()).length;
     login.discovery = { padding: "x".repeat(room) };
     await verify();
     serve(new TestIssuer());

@@ -196,6 +196,8 @@ export type LimitedAction =
   | "confirmEmail"
   | "loginCode"
   | "confirmLogin"
+  | "openIdLogin"
+  | "openIdConfirm"
   | "anonymousRegister"
   | "noLoginCreate"
   | "noLoginLookup"
@@ -255,6 +257,8 @@ function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction, Attem
     confirmEmail: byAddress(quotas.signUpEmail, "reject"),
     loginCode: mailsTo(quotas.signUpEmail),
     confirmLogin: byAddress(quotas.signUpEmail, "reject"),
+    openIdLogin: byAddress(quotas.loginNetwork, "reject"),
+    openIdConfirm: byAddress(quotas.loginNetwork, "reject"),
     anonymousRegister: byAddress(quotas.signUpAnonymous, "allow"),
     noLoginCreate: byAddress(quotas.signUpNoLogin, "allow"),
   };

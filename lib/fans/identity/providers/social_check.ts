@@ -142,7 +142,8 @@ async function checkOwnToken(
   return await updateProfile(context, call.project.id, { user, identity });
 }
 
-async function vouchedUser(
+/** Finds or creates the user of an identity, with the profile that the provider gives. */
+export async function vouchedUser(
   context: IdentityContext,
   { project, note }: OperationCall,
   { provider, identity }: { readonly provider: SocialProvider; readonly identity: SocialIdentity },

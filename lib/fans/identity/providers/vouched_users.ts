@@ -24,8 +24,8 @@ import {
   tokenEntries,
 } from "../operations.ts";
 import { accountUserId, isSameAccount } from "../own_accounts.ts";
-import type { Session, SessionTokens } from "../sessions/session.ts";
-import { deviceOf } from "../sessions/sessions.ts";
+import type { Session } from "../sessions/session.ts";
+import { deviceOf, type OpenedSession } from "../sessions/sessions.ts";
 import { hostedIssuer } from "../settings.ts";
 import {
   accountBanned,
@@ -101,13 +101,13 @@ export async function logInVouchedUser(
   { users, sessions, clock }: IdentityContext,
   { project, request, info, note }: OperationCall,
   { user, deviceId }: { readonly user: User; readonly deviceId: string },
-): Promise<{ readonly user: User; readonly tokens: SessionTokens }> {
+): Promise<OpenedSession & { readonly user: User }> {
   const { session, tokens } = await sessions.open(project, user, deviceOf(deviceId, { request, info }));
   note({ sessionId: session.sid, deviceId });
   const now = unixSeconds(clock);
   const written = await users.update(project.id, user.userId, old => withLogin(old, deviceId, now));
   if (written === null) throw invalidToken("user");
-  return { user: written, tokens };
+  return { user: written, session, tokens };
 }
 
 /**
