@@ -5,6 +5,7 @@ import type {
   BanSchema,
   DeletedUserSchema,
   FoundUsersSchema,
+  MergeSchema,
   ProjectUserSchema,
   RevokedSchema,
   SessionsSchema,
@@ -13,7 +14,7 @@ import { createApiClient, organisationFlags, type SpaceClient, userFlags, withSp
 import { instant, oneOf } from "./frame/checks.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
-import { CliError, exits, missingFile } from "./frame/errors.ts";
+import { CliError, exits, missingFile, wrongUsage } from "./frame/errors.ts";
 import { projectFlag, yesFlag } from "./frame/flags.ts";
 import { type Fields, json, record, rows } from "./frame/output.ts";
 import { isoTime } from "./frame/text.ts";
@@ -313,6 +314,35 @@ const deleteCommand: CommandSpec = {
   },
 };
 
+const mergeCommand: CommandSpec = {
+  words: ["users", "merge"],
+  summary: "Give all that a user has to another one, for ever; nobody can sign in as the first any more",
+  args: userArgument,
+  flags: {
+    ...ofProject,
+    into: { value: "id", description: "The user who stays" },
+    "into-external-id": { value: "id", description: "The id of that user's account, in place of --into" },
+    yes: yesFlag,
+  },
+  changes: "moves points, items, progress, votes and scores",
+  examples: [
+    "users merge $USER_ID --project $PROJECT --into $OTHER_ID --yes",
+    "users merge $USER_ID --project $PROJECT --into-external-id fan-1966 --yes",
+  ],
+  output: record({ from: "text", into: "text" }),
+  exits: { 7: "one of both is merged already, or nobody could sign in any more" },
+  async run(input, context) {
+    const { into, "into-external-id": intoExternalId } = input.flags;
+    if ((into === undefined) === (intoExternalId === undefined))
+      throw wrongUsage("users merge takes either --into or --into-external-id");
+    const { server, user } = await openProject(input, context);
+    await context.confirm(`Merge the user ${input.args[0]} into ${into ?? intoExternalId} for ever`);
+    const body = into === undefined ? { intoExternalId } : { into };
+    const { json } = await server.send<typeof MergeSchema>(`${user}/merge`, { method: "POST", body });
+    return { data: json.data };
+  },
+};
+
 export const commands: readonly CommandSpec[] = [
   findCommand,
   showCommand,
@@ -321,5 +351,6 @@ export const commands: readonly CommandSpec[] = [
   banCommand,
   unbanCommand,
   deleteCommand,
+  mergeCommand,
   importCommand,
 ];

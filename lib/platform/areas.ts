@@ -158,8 +158,9 @@ function leaderboardContext(services: Services, guards: BackEndGuards): Leaderbo
 }
 
 function loyaltyArea(services: Services, spaces: SpaceGuardOptions, guards: BackEndGuards): Area {
-  const { cursors, directory, loyalty, quotas } = services;
+  const { cursors, directory, loyalty, ownAccounts, quotas } = services;
   const users = loyaltyRoutes({
+    accountUser: (space, externalId) => ownAccounts.userOfSpace(space, externalId),
     directory,
     loyalty,
     cursors,

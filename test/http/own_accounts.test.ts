@@ -10,6 +10,7 @@ import { accountUserId } from "../../lib/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { cliContext, runCommand } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 import { assertProblem } from "./_problem.ts";
 import { backEnd, pointsOf } from "./audience/_back_end.ts";
@@ -218,6 +219,14 @@ describeOnStores("the team's own accounts", open => {
       headers: { "content-type": "text/csv" },
     });
     assert.equal(JSON.parse(imported.text.split("\n")[0] ?? "").status, "changed", imported.text);
+    const { key, secret } = await keyOf();
+    const service = (await mint({ type: "service", key, secret })).json.data.accessToken;
+    const rewards = (query: string): Promise<Answer> =>
+      world.call(`/api/loyalty/profile?${query}`, { token: service });
+    const profile = await rewards(`external_id=${sub}&project_id=${ids.project}`);
+    assert.equal(profile.json.data.metrics.points, 5, "the reward, and no action yet");
+    for (const query of ["external_id=", `external_id=${sub}&user_id=u`, `external_id=${"x".repeat(256)}`])
+      assertProblem(await rewards(query), 400, "validation_failed");
     const worker = world.platform.startActionWorker();
     await until("the actions are applied", async () => (await pointsOf(world, userId)) === 24);
     await worker.stop();
@@ -275,6 +284,8 @@ describeOnStores("the team's own accounts", open => {
     const { token } = await minted({ externalId: "bob" });
     const own = await world.call(`/api/audience/profile?external_id=${sub}`, { token, headers: named });
     assertProblem(own, 400, "validation_failed");
+    const rewards = await world.call("/api/loyalty/profile?external_id=bob", { token });
+    assertProblem(rewards, 403, "forbidden");
     assert.equal(
       (await api(`${path}?user_ids=${accountUserId(issuer, sub)}`)).json.users[0].error.code,
       "not_found",
@@ -299,13 +310,22 @@ describeOnStores("the team's own accounts", open => {
     assertJoinRefused(await join(alice.userId, alice.userId), 400, "validation_failed");
     assertJoinRefused(await join("nobody", alice.userId), 404, "not_found");
     assertJoinRefused(await join(crm, "nobody"), 404, "not_found");
+    const two = { into: alice.userId, intoExternalId: "alice" };
+    for (const body of [{}, two, { intoExternalId: "" }]) {
+      const path = `${operators}/${encodeURIComponent(crm)}/merge`;
+      assertJoinRefused(await operate(path, "POST", body), 400, "validation_failed");
+    }
     assertJoinRefused(await join(alice.userId, crm), 409, "conflict");
     assertJoinRefused(await join(alice.userId, sam.userId), 409, "conflict");
 
-    for (const _ of ["first", "again"]) {
-      const joined = await join(crm, alice.userId);
-      assert.equal(joined.status, 200, joined.text);
-    }
+    assert.equal((await join(crm, alice.userId)).status, 200);
+    const { key, secret } = await keyOf();
+    const terminal = cliContext({ fetch: world.platform.fetch, secret, clock: world.clock.now });
+    const again = await runCommand(terminal, "users merge", {
+      args: [crm],
+      flags: { key, project: ids.project, "into-external-id": "alice" },
+    });
+    assert.deepEqual(again.data, { from: crm, into: alice.userId });
     assert.equal((await join(sam.userId, alice.userId)).status, 200);
     assertJoinRefused(await join(crm, bob.userId), 409, "conflict");
     assertJoinRefused(await join(later, crm), 409, "conflict");

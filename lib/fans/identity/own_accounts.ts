@@ -83,6 +83,16 @@ export class OwnAccounts {
     }
   }
 
+  /** Returns the user of an account in requests about a space, or why an id names none. */
+  async userOfSpace(
+    space: Space,
+    externalId: string,
+  ): Promise<{ readonly userId: string } | { readonly fault: string }> {
+    const issuer = await this.issuerOfSpace(space);
+    const fault = accountFault(issuer, externalId);
+    return fault === null ? { userId: accountUserId(issuer ?? "", externalId) } : { fault };
+  }
+
   /** @throws {AppError} `validation_failed` at the pointer: the project names no issuer. */
   requireIssuer(project: Project, pointer: string): string {
     const issuer = this.issuerOf(project);

@@ -16,6 +16,7 @@ import type { IdentityContext } from "../context.ts";
 import { emailKey } from "../lookup_keys.ts";
 import type { AccountMerge } from "../merges.ts";
 import { EmptyAnswer } from "../operations.ts";
+import { accountUserId } from "../own_accounts.ts";
 import type { Session } from "../sessions/session.ts";
 import { hasSessions, type User } from "../users.ts";
 import {
@@ -274,7 +275,8 @@ function userRoutes(context: OperatorContext) {
       errors: ["not_found", "validation_failed", "conflict"],
       handle: call =>
         onAnyUser(context, call, "operatorMerge", async () => {
-          const merge = { projectId: call.params.projectId, from: call.params.userId, into: call.body.into };
+          const { projectId, userId: from } = call.params;
+          const merge = { projectId, from, into: await mergeTarget(context, projectId, call.body) };
           await mergeUser(context, merge);
           return identityEnvelope({ from: merge.from, into: merge.into });
         }),
@@ -303,6 +305,20 @@ function leftBy(kinds: readonly UserRecordKind[]) {
   return kinds.flatMap(({ name: kind, description, removal, reason = "" }) =>
     removal === "removed" ? [] : [{ kind, description, removal, reason }],
   );
+}
+
+/** @throws {AppError} `validation_failed`: the body names no user, or two. */
+async function mergeTarget(
+  { directory, ownAccounts }: OperatorContext,
+  projectId: string,
+  { into, intoExternalId }: v.InferOutput<typeof MergeBodySchema>,
+): Promise<string> {
+  if ((into === undefined) === (intoExternalId === undefined))
+    throw invalidField("Cannot merge the user", "/into", "Expected either into or intoExternalId");
+  if (into !== undefined) return into;
+  const project = await directory.project(projectId);
+  if (project === null || intoExternalId === undefined) throw unknownUser();
+  return accountUserId(ownAccounts.requireIssuer(project, "/intoExternalId"), intoExternalId);
 }
 
 /** @throws {AppError} `validation_failed`, `not_found` or `conflict`: the users cannot be joined. */

@@ -6,6 +6,7 @@ import { integerParameter, named } from "../../../http/mod.ts";
 import { UserIdSchema } from "../../../http/requests/validate.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/audit.ts";
 import { answerOf, UuidSchema } from "../operations.ts";
+import { AccountIdSchema } from "../own_accounts.ts";
 import { EmailSchema } from "../providers/fields.ts";
 
 const banReasonCharactersMax = 500;
@@ -54,7 +55,10 @@ export const PageQuerySchema = v.object({
 export const MergeBodySchema = named(
   "UserMerge",
   v.object({
-    into: v.pipe(UserIdSchema, v.description("Id of the user who gets everything and stays")),
+    into: v.exactOptional(
+      v.pipe(UserIdSchema, v.description("Id of the user who gets everything and stays")),
+    ),
+    intoExternalId: v.exactOptional(AccountIdSchema),
   }),
 );
 export const MergeSchema = named("MergedUser", answerOf(v.object({ from: v.string(), into: v.string() })));

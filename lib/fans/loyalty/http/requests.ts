@@ -35,6 +35,15 @@ const userQuery = {
   user_id: v.exactOptional(
     v.pipe(UserIdSchema, v.description("Id of the user whom a service token acts for; required with one")),
   ),
+  external_id: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.description(
+        "Id of that user's account at the issuer that the space's default project names, in place of `user_id`",
+      ),
+      v.maxLength(255),
+    ),
+  ),
   project_id: v.exactOptional(
     v.pipe(
       v.string(),

@@ -9,7 +9,7 @@ import type { Cursors, Permission } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { chain, empty, envelope, type Guard, type JsonText, jsonText, route } from "../../../http/mod.ts";
 import { memoize } from "../../../storage/background/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
+import type { Directory, Space } from "../../directory/mod.ts";
 import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Challenge } from "../config/document.ts";
@@ -32,6 +32,11 @@ interface LoyaltyContext {
   readonly directory: Directory;
   readonly loyalty: Loyalty;
   readonly cursors: Cursors;
+  /** Finds the user of an account of the team's own, or says why there is none. */
+  readonly accountUser: (
+    space: Space,
+    externalId: string,
+  ) => Promise<{ readonly userId: string } | { readonly fault: string }>;
   readonly tokenHolder: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
   readonly visitor: Guard<SpaceVisit<SpaceCaller | null>, "space_id">;
@@ -44,7 +49,7 @@ const aboutUser = {
 
 /** Creates the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext) {
-  const { directory, loyalty, cursors, tokenHolder: auth } = context;
+  const { loyalty, cursors, tokenHolder: auth } = context;
   return [
     configRoute(context),
     reportRoute(context),
@@ -60,7 +65,7 @@ export function loyaltyRoutes(context: LoyaltyContext) {
       query: UserQuerySchema,
       responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
       handle: ({ principal, query }) =>
-        chain(authorizeUser(directory, principal, query, "users:read"), user =>
+        chain(authorizeUser(context, principal, query, "users:read"), user =>
           chain(loyalty.profile(user), profileReply),
         ),
     }),
@@ -74,7 +79,7 @@ export function loyaltyRoutes(context: LoyaltyContext) {
       query: UserQuerySchema,
       responses: { 200: { description: "The notifications", schema: NotificationsResponse } },
       handle: async ({ principal, query }) => {
-        const user = await authorizeUser(directory, principal, query, "users:read");
+        const user = await authorizeUser(context, principal, query, "users:read");
         return envelope(await loyalty.notifications(user));
       },
     }),
@@ -89,7 +94,7 @@ export function loyaltyRoutes(context: LoyaltyContext) {
       query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: HistoryResponse } },
       handle: async ({ principal, query }) => {
-        const user = await authorizeUser(directory, principal, query, "users:read");
+        const user = await authorizeUser(context, principal, query, "users:read");
         const { from, to, limit, cursor } = query;
         const { organisationId, spaceId, userId } = user;
         const scope = { organisationId, spaceId, userId, resource: "history", filters: { from, to } };
@@ -120,7 +125,8 @@ function configRoute({ loyalty, visitor }: LoyaltyContext) {
   });
 }
 
-function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
+function reportRoute(context: LoyaltyContext) {
+  const { loyalty, tokenHolder: auth } = context;
   return route({
     method: "POST",
     path: "/api/loyalty/action",
@@ -151,7 +157,7 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
     ],
     handle: async ({ principal, query, body }) => {
       const isClientReport = principal.caller.kind === "user";
-      const user = await authorizeUser(directory, principal, query, "actions:write");
+      const user = await authorizeUser(context, principal, query, "actions:write");
       const { vote } = isClientReport
         ? await loyalty.report(user, { ...body, isClientReport })
         : await loyalty.report(
@@ -163,7 +169,8 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
   });
 }
 
-function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
+function votesRoute(context: LoyaltyContext) {
+  const { loyalty, tokenHolder: auth } = context;
   return route({
     ...aboutUser,
     path: "/api/loyalty/votes",
@@ -174,13 +181,14 @@ function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
     query: VotesQuerySchema,
     responses: { 200: { description: "The votes", schema: VotesResponse } },
     handle: async ({ principal, query }) => {
-      const user = await authorizeUser(directory, principal, query, "users:read");
+      const user = await authorizeUser(context, principal, query, "users:read");
       return envelope(await loyalty.votes(user, query.event_id));
     },
   });
 }
 
-function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
+function couponRoute(context: LoyaltyContext) {
+  const { loyalty, tokenHolder: auth } = context;
   return route({
     ...aboutUser,
     path: "/api/loyalty/coupons/:couponId",
@@ -197,7 +205,7 @@ function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
     query: UserQuerySchema,
     responses: { 200: { description: "The coupon", schema: CouponResponse } },
     handle: async ({ principal, params, query }) => {
-      const user = await authorizeUser(directory, principal, query, "users:read");
+      const user = await authorizeUser(context, principal, query, "users:read");
       return envelope(await loyalty.coupon(user, params.couponId));
     },
   });
@@ -210,13 +218,17 @@ function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
  * @param permission The permission that a service token needs.
  */
 function authorizeUser(
-  directory: Directory,
+  context: Pick<LoyaltyContext, "directory" | "accountUser">,
   { caller, space }: SpaceVisit,
-  { user_id: userId, project_id: projectId }: v.InferOutput<typeof UserQuerySchema>,
+  query: v.InferOutput<typeof UserQuerySchema>,
   permission: Permission,
 ): SpaceUser | Promise<SpaceUser> {
   const { organisationId, id: spaceId } = space;
+  const { user_id: userId, external_id: externalId, project_id: projectId } = query;
   if (caller.kind === "user") {
+    if (externalId !== undefined) {
+      throw new AppError("forbidden", "Cannot act for an account with a user's token");
+    }
     if (userId !== undefined && userId !== caller.userId) {
       throw new AppError("forbidden", "Cannot act for another user with a user's token");
     }
@@ -228,10 +240,38 @@ function authorizeUser(
   if (!caller.permissions.includes(permission)) {
     throw new AppError("insufficient_scope", `The service token lacks the permission ${permission}`);
   }
+  if (externalId !== undefined) {
+    if (userId !== undefined) throw invalidQuery("external_id", "Expected one of user_id and external_id");
+    return accountOf(context, space, { externalId, projectId });
+  }
   if (userId === undefined) throw invalidQuery("user_id", "Is required");
-  if (projectId === undefined) return { organisationId, spaceId, userId, projectId: null };
+  return inProject(context, { organisationId, spaceId, userId, projectId: projectId ?? null });
+}
+
+/** Returns the user of an account whose id a service token gives. */
+async function accountOf(
+  context: Pick<LoyaltyContext, "directory" | "accountUser">,
+  space: Space,
+  {
+    externalId,
+    projectId = null,
+  }: { readonly externalId: string; readonly projectId: string | null | undefined },
+): Promise<SpaceUser> {
+  const { organisationId, id: spaceId } = space;
+  const account = await context.accountUser(space, externalId);
+  if ("fault" in account) throw invalidQuery("external_id", account.fault);
+  return await inProject(context, { organisationId, spaceId, userId: account.userId, projectId });
+}
+
+/** @throws {AppError} `validation_failed`: the project of the user is none of the space. */
+function inProject(
+  { directory }: Pick<LoyaltyContext, "directory">,
+  user: SpaceUser,
+): SpaceUser | Promise<SpaceUser> {
+  const { projectId, spaceId } = user;
+  if (projectId === null) return user;
   return chain(directory.project(projectId), project => {
-    if (project?.spaceId === spaceId) return { organisationId, spaceId, userId, projectId };
+    if (project?.spaceId === spaceId) return user;
     throw invalidQuery("project_id", "Expected the id of a project of the space");
   });
 }
