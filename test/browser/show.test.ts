@@ -150,6 +150,18 @@ describe("the show", { skip: browserAvailable() }, () => {
     await assertAccessible(page);
     await page.getByRole("link", { name: "Events" }).click();
     await page.getByRole("link", { name: "Final" }).waitFor();
+
+    await page.goBack();
+    await page.getByRole("heading", { name: "A poster" }).waitFor();
+    await page.context().setOffline(true);
+    await page.route("**/live?*", route => route.abort());
+    await page.clock.fastForward(50_000);
+    await page.clock.runFor(12_000);
+    await page.getByText("Possible again with a connection").first().waitFor();
+    await page.getByRole("link", { name: "Board" }).click();
+    await page.locator('[data-old="true"] li[data-mine=true]').getByText("Çağla").first().waitFor();
+    await page.unroute("**/live?*");
+    await page.context().setOffline(false);
     await page.getByRole("link", { name: "Me" }).click();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Your name").waitFor();

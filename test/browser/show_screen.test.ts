@@ -56,6 +56,9 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
     assert.equal(await page.locator(".clock").count(), 0, "the end of the show is no deadline");
     assert.equal(await page.getByRole("button").count(), 0, "nobody touches a screen");
     await assertAccessible(page);
+    await page.context().setOffline(true);
+    await page.clock.runFor(12_000);
+    assert.ok(await page.getByText("67%").isVisible(), "the last frame stays without a network");
     await world.change(poll, { action: "stop" });
     assert.deepEqual(faults, []);
   });

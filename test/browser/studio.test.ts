@@ -170,8 +170,14 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("The platform has a problem. The store is busy.").waitFor();
     await page.unroute("**/api/v2/events/**");
+    let goOn = (): void => {};
+    const asked = new Promise<void>(resolve => (goOn = resolve));
+    await page.route("**/elements?*", async route => await asked.then(() => route.continue()));
     await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".skeleton").waitFor();
+    goOn();
     await page.locator(".item").first().waitFor();
+    await page.unroute("**/elements?*");
     await page.context().setOffline(true);
     await page.clock.runFor(2_000);
     await page.getByText(/Not live since/).waitFor();

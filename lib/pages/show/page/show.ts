@@ -167,7 +167,8 @@ export class Show {
     if (fan !== null && this.fan.value === null) this.#setFan(fan);
     if (this.event?.state === "current") setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
     setInterval(() => {
-      if (!document.hidden && this.fan.value !== null) void this.#readNotices();
+      // The next round reads what this one could not.
+      if (!document.hidden && this.fan.value !== null) this.#readNotices().catch(() => {});
     }, noticesMs);
     // What a device that slept shows is old.
     setInterval(() => this.time.sleptFor() > 0 && this.retry(), 1_000);
