@@ -67,6 +67,7 @@ const benchmarks: readonly Benchmark[] = [
   "geo",
   "show_page 9",
   "studio_page",
+  "hall",
   "footprint",
   "cli_start",
 ].map(line => {

@@ -26,6 +26,9 @@ export const roles = ["server A", "server B", "worker", "redis", "clients"] as c
 /** A process of the show. */
 export type Role = (typeof roles)[number];
 
+/** Variables of the environment. */
+type Settings = Readonly<Record<string, string>>;
+
 /** What a process used by then. */
 export interface Usage {
   readonly cpuMs: number;
@@ -41,18 +44,20 @@ export class Stage {
   readonly #children = new Map<Role, ChildProcess>();
   /** Processor time of processes that have ended, by role. */
   readonly #spent = new Map<Role, number>();
+  readonly #settings: Settings;
 
-  private constructor(redis: RedisProcess, ports: readonly [number, number]) {
+  private constructor(redis: RedisProcess, ports: readonly [number, number], settings: Settings) {
     this.redis = redis;
     this.ports = ports;
+    this.#settings = settings;
   }
 
-  /** Starts everything, and returns it with the credentials of the demo that it is filled with. */
-  static async open(): Promise<{ readonly stage: Stage; readonly demo: Demo }> {
+  /** Starts everything, and returns it with the credentials of the demo that it is filled with. Servers have the settings, too. */
+  static async open(settings: Settings = {}): Promise<{ readonly stage: Stage; readonly demo: Demo }> {
     mkdirSync(dist, { recursive: true });
     await bundle(dist);
     const redis = await RedisProcess.start(["--appendonly", "yes", "--appendfsync", "everysec"]);
-    const stage = new Stage(redis, [await freePort(), await freePort()]);
+    const stage = new Stage(redis, [await freePort(), await freePort()], settings);
     process.once("exit", () => stage.#killAll());
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
     await stage.startServer("server A");
@@ -74,6 +79,7 @@ export class Stage {
       GRANDSTAND_EXPORT_INTERVAL: "0",
       GRANDSTAND_TRUSTED_PROXIES: "127.0.0.0/8",
       GRANDSTAND_PUBLIC_URL: `http://127.0.0.1:${this.ports[0]}`,
+      ...this.#settings,
     });
     await until(`${role} is ready`, async () => {
       const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
