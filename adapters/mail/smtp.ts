@@ -81,6 +81,7 @@ class PooledMailer implements SmtpMailer {
       envelope: { from: address, to: [mail.to] },
       subject: mail.subject,
       text: mail.text,
+      ...(mail.html === undefined ? {} : { html: mail.html }),
       // The same in both attempts, so that the server can recognize a duplicate.
       messageId: `<${this.#newId()}@${address.slice(address.indexOf("@") + 1)}>`,
       headers: { "Auto-Submitted": "auto-generated" },

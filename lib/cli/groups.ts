@@ -39,6 +39,7 @@ const ours: Files = {
   loyalty: [() => import("./loyalty/mod.ts")],
   leaderboards: [() => import("./store.ts")],
   users: [() => import("./users.ts"), () => import("./store.ts")],
+  mails: [() => import("./mails.ts")],
   webhooks: [() => import("./webhooks.ts")],
   actions: [() => import("./dead_letters.ts")],
   exports: [() => import("./exports.ts")],

@@ -4,6 +4,7 @@ import { object, record, string } from "valibot";
 import type { Clock } from "../auth/mod.ts";
 import { storedIssuer } from "../auth/tokens/jwks_routes.ts";
 import { AppError } from "../base/errors/mod.ts";
+import { escapeHtml } from "../base/text/mod.ts";
 import {
   type Area,
   json,
@@ -177,8 +178,8 @@ export function rootArea({ title, version, areas, publicUrl }: RootOptions): Are
     "content-security-policy": `default-src 'none'; img-src data:; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   };
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title><link rel="icon" href="data:,"><style>${style}</style><h1>${escaped(title)}</h1><p>Version ${escaped(version)}</p>
-<ul>${shown.map(([, [path, label]]) => `<li><a href="${escaped(prefix + path)}">${label}</a>`).join("")}</ul></html>\n`;
+<title>${escapeHtml(title)}</title><link rel="icon" href="data:,"><style>${style}</style><h1>${escapeHtml(title)}</h1><p>Version ${escapeHtml(version)}</p>
+<ul>${shown.map(([, [path, label]]) => `<li><a href="${escapeHtml(prefix + path)}">${label}</a>`).join("")}</ul></html>\n`;
   const root = route({
     method: "GET",
     path: "/",
@@ -196,8 +197,4 @@ export function rootArea({ title, version, areas, publicUrl }: RootOptions): Are
         : { ...json(200, { name: title, version, links }), headers: fields },
   });
   return { name: "root", family: "problem", routes: paths.includes("/") ? [] : [root] };
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
 }

@@ -15,7 +15,7 @@ const ajv = new Ajv({ formats: { "date-time": true } });
 
 /** Commands with requests that other tests cover, because they call other parts of the platform. */
 const elsewhere =
-  /^(login|logout|loyalty|webhooks|keys|actions|exports|users|projects client-token|workflow run)\b/;
+  /^(login|logout|loyalty|mails|webhooks|keys|actions|exports|users|projects client-token|workflow run)\b/;
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 const unknownId = "0fffffff-0000-4000-8000-0000000000ff";

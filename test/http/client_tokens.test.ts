@@ -103,6 +103,12 @@ describeOnStores("client tokens", open => {
       assert.match(mail?.code ?? "", /^\d{8}$/);
       assert.deepEqual([mail?.project?.id, mail?.locale], [ids.project, locale]);
       assert.equal("locale" in (mail ?? {}), locale !== undefined);
+      const flags = { name: mail?.project?.name ?? "", ...(locale === undefined ? {} : { language: "es" }) };
+      const preview = await runCommand(cliContext({}), "mails preview", { args: ["passwordCode"], flags });
+      const { subject, text, html } = preview.data as { subject: string; text: string; html: string };
+      assert.match(subject, locale === undefined ? /: Your code for a new password$/ : /: Tu código/);
+      const sent = [subject, text, html].map(part => part.replaceAll("12345678", mail?.code ?? ""));
+      assert.deepEqual([mail?.subject, mail?.text, mail?.html], sent);
     }
   });
 });

@@ -276,6 +276,8 @@ export interface Mail {
     | "authorCode";
   readonly subject: string;
   readonly text: string;
+  /** The same as a page, for programs that show one. */
+  readonly html?: string;
   readonly code?: string;
   /** The page of the app that takes the code, with address and code in its fragment. */
   readonly link?: string;

@@ -12,6 +12,11 @@ import { AppError } from "../errors/mod.ts";
 /** Maximum number of UTF-8 bytes of a UTF-16 unit. Gives a cheap bound on the bytes of a string. */
 export const bytesPerUnitMax = 3;
 
+/** Returns text in which nothing is markup, for elements and for attributes in quotes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
+}
+
 /** Returns the number of UTF-8 bytes of a string, or undefined if it has a lone surrogate. */
 export function utf8Length(text: string): number | undefined {
   let bytes = text.length;

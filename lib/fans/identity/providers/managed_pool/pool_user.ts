@@ -4,7 +4,6 @@ import { invalidToken } from "../../../../auth/tokens/mod.ts";
 import type { Mail } from "../../../../base/outbound/outbound.ts";
 import { identityEnvelope } from "../../../../http/mod.ts";
 import { isPublicName } from "../../../users/mod.ts";
-import { codeAgeMsMax } from "../../codes/codes.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { UserIds } from "../../lookup_keys.ts";
 import { emailKey, normaliseEmail } from "../../lookup_keys.ts";
@@ -14,6 +13,7 @@ import type { OpenedSession } from "../../sessions/sessions.ts";
 import { identitySetting } from "../../settings.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
 import { ExternalIdSchema, signatureInBody } from "../fields.ts";
+import { type PoolMailKind, writePoolMail } from "./mails.ts";
 
 export interface PoolUser {
   readonly user: User;
@@ -145,71 +145,25 @@ export async function switchEmailKey(
   }
 }
 
-const codeMinutes = codeAgeMsMax / 60_000;
 const acceptLanguageCharactersMax = 512;
-
-const mails = {
-  passwordCode: {
-    subject: "Your code for a new password",
-    lines: [
-      "If you did not ask for it, ignore this message: your password stays as it is. Never tell the code to anybody.",
-    ],
-  },
-  emailCode: {
-    subject: "Your code to confirm your e-mail address",
-    lines: ["If you did not ask for it, ignore this message. Never tell the code to anybody."],
-  },
-  loginCode: {
-    subject: "Your code to log in",
-    lines: ["If you did not ask for it, ignore this message. Never tell the code to anybody."],
-  },
-  alreadyRegistered: {
-    subject: "You already have an account",
-    lines: [
-      "Somebody, probably you, tried to register with this address, which has an account already.",
-      "Log in with your password, or ask for a new one if you forgot it. If it was not you, there is nothing to do.",
-    ],
-  },
-  passwordChanged: {
-    subject: "Your password was changed",
-    lines: [
-      "The password of your account was changed, and all other devices were logged out.",
-      "If it was not you, ask for a new password now.",
-    ],
-  },
-  emailChanged: {
-    subject: "Your e-mail address was changed",
-    lines: [
-      "Your account has another e-mail address now, and this one leads to it no more.",
-      "If it was not you, contact us at once.",
-    ],
-  },
-} as const;
 
 /** Writes a mail to a user of the project that a request is about. */
 export function poolMail(
-  kind: keyof typeof mails,
+  kind: PoolMailKind,
   to: string,
   { project, request }: Pick<OperationCall, "project" | "request">,
   code?: string,
 ): Mail {
   const { id, name } = project;
-  const { subject, lines } = mails[kind];
-  const shown =
-    code === undefined
-      ? []
-      : [`Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`];
   const page = kind === "loginCode" ? identitySetting(project, "codeLoginLink") : undefined;
   // A fragment reaches no server, and a mail scanner that opens the link presses no button.
   const link =
     page === undefined ? undefined : `${page}#${new URLSearchParams({ email: to, code: code ?? "" })}`;
-  if (link !== undefined) shown.push(`Or open ${link} and confirm there.`);
   const locale = preferredLanguage(request.headers.get("accept-language"));
   return {
     to,
     kind,
-    subject: `${name}: ${subject}`,
-    text: `${[...shown, ...lines, name].join("\n\n")}\n`,
+    ...writePoolMail({ kind, name, locale, code, link }),
     project: { id, name },
     ...(code === undefined ? {} : { code }),
     ...(link === undefined ? {} : { link }),
