@@ -154,14 +154,16 @@ const definitions = {
   secret: variable({
     name: "GRANDSTAND_SECRET",
     value: "text",
-    description: "Master secret that signs, seals and hashes, the same for every process; at least 32 bytes",
+    description:
+      "Master secret that signs, seals and hashes, the same for every process; at least 32 bytes. While you change it, the new and the old one with a comma between: all open, the first signs",
     otherwise: "none; a demo generates one and stores it with its data",
     schema: v.pipe(
       v.string(),
       v.check(
-        accepts(text => new MasterSecret(text)),
-        `hard to guess: ${secretHint}`,
+        accepts(text => new MasterSecret(text.split(","))),
+        `hard to guess, without a comma: ${secretHint}`,
       ),
+      v.transform((text): readonly string[] => text.split(",")),
     ),
   }),
   defaultSpaceId: variable({

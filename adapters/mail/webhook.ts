@@ -54,7 +54,7 @@ export function createWebhookMailer(options: WebhookMailerOptions): Mailer {
       const body = bodyOf(mail, clock());
       await deliveries.run(async signal => {
         const timestamp = Math.floor(clock() / 1000);
-        const headers = await webhookHeaders(secret, { id, timestamp, body });
+        const headers = await webhookHeaders([secret], { id, timestamp, body });
         await post(url, { method: "POST", headers, body, redirect: "manual", signal });
       });
     },

@@ -89,12 +89,12 @@ interface Attempt {
 }
 
 async function answerTo(
-  { url: text, key, id, type, at, data, headers: further }: WebhookMessage,
+  { url: text, key, otherKeys = [], id, type, at, data, headers: further }: WebhookMessage,
   { now, signal, targets }: Attempt,
 ): Promise<Answered> {
   const url = new URL(text);
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
-  const signed = await webhookHeaders(key, { id, timestamp: Math.floor(now / 1_000), body });
+  const signed = await webhookHeaders([key, ...otherKeys], { id, timestamp: Math.floor(now / 1_000), body });
   const headers = { ...further, ...signed };
   try {
     const addresses = await withinTime(targets.addressesOf(url), signal);

@@ -8,7 +8,7 @@
 
 import { type AppError, invalidField } from "../base/errors/mod.ts";
 import type { Clock } from "./crypto/mod.ts";
-import { base64url, constantTimeEqual, fromBase64url, keyedTag, utf8 } from "./crypto/mod.ts";
+import { base64url, fromBase64url, isKeyedTag, type Keys, keyedTag, utf8 } from "./crypto/mod.ts";
 
 const cursorTtlMs = 24 * 60 * 60 * 1_000;
 const cursorCharactersMax = 1_024;
@@ -26,11 +26,11 @@ export interface CursorScope {
 
 /** Seals positions into cursors and opens them, in every process with the key. */
 export class Cursors {
-  readonly #key: Uint8Array;
+  readonly #keys: Keys;
   readonly #clock: Clock;
 
-  constructor(key: Uint8Array, clock: Clock) {
-    this.#key = key;
+  constructor(keys: Keys, clock: Clock) {
+    this.#keys = keys;
     this.#clock = clock;
   }
 
@@ -38,7 +38,7 @@ export class Cursors {
   seal(scope: CursorScope, position: string | null): string | null {
     if (position === null) return null;
     const payload = base64url(utf8(`${this.#clock() + cursorTtlMs} ${position}`));
-    return `${payload}.${tagOf(this.#key, scope, payload)}`;
+    return `${payload}.${keyedTag(this.#keys[0], partsOf(scope, payload))}`;
   }
 
   /**
@@ -52,7 +52,7 @@ export class Cursors {
     const [payload = "", tag = "", ...more] = cursor.length > cursorCharactersMax ? [] : cursor.split(".");
     const bytes = fromBase64url(payload);
     const isSealed =
-      bytes !== undefined && more.length === 0 && constantTimeEqual(tag, tagOf(this.#key, scope, payload));
+      bytes !== undefined && more.length === 0 && isKeyedTag(tag, this.#keys, partsOf(scope, payload));
     if (!isSealed) {
       throw invalidCursor(
         parameter,
@@ -67,12 +67,12 @@ export class Cursors {
   }
 }
 
-function tagOf(key: Uint8Array, scope: CursorScope, payload: string): string {
+function partsOf(scope: CursorScope, payload: string): readonly string[] {
   const { organisationId, spaceId, userId, resource, filters } = scope;
   const given = Object.entries(filters)
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return keyedTag(key, [organisationId, spaceId, userId, resource, JSON.stringify(given), payload]);
+  return [organisationId, spaceId, userId, resource, JSON.stringify(given), payload];
 }
 
 function invalidCursor(parameter: string, detail: string): AppError {

@@ -32,10 +32,13 @@ export {
 export {
   type Clock,
   deriveKey,
+  deriveKeys,
   generateMasterSecret,
+  type Keys,
   MasterSecret,
   type RandomBytes,
   recordKey,
+  recordKeys,
   type SignedSessionRecord,
   signRecord,
   systemClock,

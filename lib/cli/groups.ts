@@ -44,6 +44,7 @@ const ours: Files = {
   actions: [() => import("./dead_letters.ts")],
   exports: [() => import("./exports.ts")],
   workflow: [() => import("./workflow/mod.ts")],
+  secret: [() => import("./store.ts")],
   seed: [() => import("./store.ts")],
   doctor: [() => import("./store.ts")],
   backup: [() => import("./store.ts")],

@@ -205,6 +205,28 @@ const indexUsersCommand: CommandSpec = {
   },
 };
 
+const rotateSecretCommand: CommandSpec = {
+  words: ["secret", "rotate"],
+  isOurs: true,
+  summary:
+    "Seal what is stored anew under the first master secret of GRANDSTAND_SECRET, in the store, so that you can drop the others; repeatable, and on Redis while servers run",
+  changes: "seals signing keys, external ids of users and keys to authors anew",
+  examples: ["secret rotate --redis redis://127.0.0.1:6379"],
+  output: record({ records: "whole" }),
+  flags: storeFlags,
+  usesProfile: false,
+  async run({ flags }, { sealAnew, progress }) {
+    const records = await sealAnew(flags, count => progress(`Sealed ${count} records`));
+    return {
+      data: { records },
+      notes: [
+        `Went through ${records} records: all are sealed under the first secret.`,
+        "API keys and access tokens follow when they are next used: those that are not used before you drop the other secrets end then.",
+      ],
+    };
+  },
+};
+
 const bootstrapOperatorCommand: CommandSpec = {
   words: ["operators", "bootstrap"],
   summary:
@@ -328,6 +350,7 @@ export const commands: readonly CommandSpec[] = [
   restoreCommand,
   rebuildCommand,
   indexUsersCommand,
+  rotateSecretCommand,
   bootstrapOperatorCommand,
   listSigningKeysCommand,
   rotateSigningKeysCommand,

@@ -5,7 +5,7 @@
  */
 
 import { createApiKeys } from "../auth/api_keys/api_keys.ts";
-import { deriveKey, uuid } from "../auth/crypto/mod.ts";
+import { deriveKeys, uuid } from "../auth/crypto/mod.ts";
 import { type ApiKeys, type Clock, Cursors, type KeyRing, type RandomBytes } from "../auth/mod.ts";
 import { createTokens } from "../auth/tokens/mod.ts";
 import { Authors } from "../authoring/control/access/authors.ts";
@@ -101,7 +101,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const shows = createShows(options, { places, directory });
   const { elements, actionCounts } = shows;
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
-  const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
+  const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKeys(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
     ...shared,
     versions: loyaltyVersions,
@@ -233,7 +233,7 @@ function createAuthoring(
   },
 ): Pick<Services, "authors" | "control" | "cursors" | "roles"> {
   const { store, secret, clock, random, publicUrl, blobs, logger } = options;
-  const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
+  const cursors = new Cursors(deriveKeys(secret, "cursor"), clock);
   const authors = new Authors({ store, secret, clock, random });
   const roles = new Roles({ store, directory, clock });
   const control = options.control?.({

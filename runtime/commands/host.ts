@@ -53,6 +53,7 @@ export const host: CliHost = {
   bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
   inKeyRing: async (...order) => await (await storeCommands()).inKeyRing(...order),
   applySeed: async (flags, path) => await (await storeCommands()).applySeedFile(flags, path),
+  sealAnew: async (...sealing) => await (await storeCommands()).sealStoreAnew(...sealing),
   indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
   rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
   doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),

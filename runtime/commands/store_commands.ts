@@ -10,6 +10,7 @@ import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { type ApiKeys, type KeyRing, MasterSecret, permissions } from "../../lib/auth/mod.ts";
 import { openIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
 import { checkMasterSecret, createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
+import { Authors } from "../../lib/authoring/control/access/authors.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
@@ -24,6 +25,7 @@ import {
   runDoctor,
   type UserIndexProgress,
 } from "../../lib/mod.ts";
+import { sealAnew } from "../../lib/platform/sealing.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
@@ -141,6 +143,16 @@ export const indexUsers: CliContext["indexUsers"] = async (flags, onProgress) =>
     });
   return await inStore("users index", flags, work, { needsSecret: false });
 };
+
+/** Seals what is stored anew. @throws {CliError} The settings name no durable store, or no secret that opens it. */
+export const sealStoreAnew: CliContext["sealAnew"] = (flags, onProgress) =>
+  inStore("secret rotate", flags, async ({ store }, config) => {
+    const secret = new MasterSecret(config.secret ?? "");
+    const options = { store, secret, clock: systemClock, random: systemRandom };
+    await requireSecret(options);
+    const [keyRing, authors] = [await openRing(store, config), new Authors(options)];
+    return await sealAnew({ store, secret, keyRing, authors, onProgress });
+  });
 
 /**
  * Rebuilds a board from the stored histories of users.

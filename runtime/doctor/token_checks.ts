@@ -26,7 +26,7 @@ interface TokenQuestion {
   /** The project whose providers may have issued it. */
   readonly projectId: string | undefined;
   /** The master secret, without which signatures of the deployment's own tokens are not verified. */
-  readonly secret: string | undefined;
+  readonly secret: readonly string[] | undefined;
 }
 
 type Members = Readonly<Record<string, unknown>>;

@@ -76,7 +76,7 @@ const isA =
 const latin = (text: string): Uint8Array => Uint8Array.from(text, unit => unit.charCodeAt(0) & 0xff);
 const json = (value: unknown): string => JSON.stringify(value);
 
-const cursors = new Cursors(new Uint8Array(32), () => 1_000);
+const cursors = new Cursors([new Uint8Array(32)], () => 1_000);
 const scope = { organisationId: "o", spaceId: "s", userId: "u", resource: "history", filters: { a: 1 } };
 const clientAddress = createClientAddress({ trustedProxies: ["10.0.0.0/8"] }, silentLogger);
 const addressFrom = (field: string, text: string) => {

@@ -21,7 +21,7 @@ describe("the settings", () => {
   it("have defaults for everything but the secret", () => {
     const config = { host: "127.0.0.1", port: 8787, log: "info" };
     assert.deepEqual(readConfig({ environment: {}, flags: {}, demo: true }), { ok: true, config });
-    assert.deepEqual(read({}), { ok: true, config: { ...config, secret } });
+    assert.deepEqual(read({}), { ok: true, config: { ...config, secret: [secret] } });
     assert.equal(readConfig({ environment: {}, flags: {}, demo: false }).ok, false);
   });
 
@@ -58,7 +58,7 @@ describe("the settings", () => {
         publicUrl: "https://play.example.org/base",
         basePath: "/base",
         redis: "redis://a:6379,rediss://b:6380",
-        secret,
+        secret: [secret],
         defaultSpaceId: "main",
         signatureAlgorithm: "ES256",
         trustedProxies: ["10.0.0.0/8", "::1"],

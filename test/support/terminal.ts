@@ -190,6 +190,7 @@ export function testHost(
     bootstrapKey: notHere,
     inKeyRing: notHere,
     applySeed: notHere,
+    sealAnew: notHere,
     indexUsers: notHere,
     rebuildBoard: notHere,
     doctor: notHere,

@@ -13,7 +13,7 @@ import { type Decision, decide, type Store, tenantPartition } from "../../storag
 import {
   type Clock,
   constantTimeEqual,
-  deriveKey,
+  deriveKeys,
   type MasterSecret,
   type RandomBytes,
 } from "../crypto/mod.ts";
@@ -117,20 +117,24 @@ interface CachedKey {
 
 interface GivenSecret {
   readonly secret: string;
-  readonly hash: string;
+  /** Under the master secret, then under others. */
+  readonly hashes: readonly string[];
 }
 
 /** Issues, verifies and ends API keys. */
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #hash: SecretHash;
+  readonly #olderHashes: readonly SecretHash[];
   readonly #verified = new Map<string, CachedKey>();
   readonly #uses: ApiKeyUses;
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
     this.#uses = new ApiKeyUses(options.store);
-    this.#hash = options.hash ?? pepperedHash(deriveKey(options.secret, "api_key"));
+    const [pepper, ...older] = deriveKeys(options.secret, "api_key");
+    this.#hash = options.hash ?? pepperedHash(pepper);
+    this.#olderHashes = older.map(pepperedHash);
   }
 
   /**
@@ -176,9 +180,9 @@ export class ApiKeys {
     const cached = this.#verified.get(key);
     const isSeen = cached?.seen !== undefined && constantTimeEqual(cached.seen.secret, secret);
     if (!isSeen && (!isApiKeyId(key) || !isApiSecret(secret))) throw invalidApiKey();
-    const given = isSeen ? cached.seen : { secret, hash: this.#hash(key, secret) };
+    const given = isSeen ? cached.seen : this.#hashed(key, secret);
     const isFresh = cached !== undefined && now < cached.until;
-    if (isFresh && hasLiveSecret(cached.record, given.hash, now)) {
+    if (isFresh && hasLiveSecret(cached.record, given.hashes, now)) {
       this.#uses.note(key, now);
       return cached.principal;
     }
@@ -267,9 +271,30 @@ export class ApiKeys {
 
   async #verifyStored(key: string, given: GivenSecret, now: number): Promise<ApiKeyPrincipal> {
     const record = await this.#read(key);
-    const isValid = hasLiveSecret(record, given.hash, this.#options.clock());
+    const isValid = hasLiveSecret(record, given.hashes, this.#options.clock());
     if (record === null || !isValid) throw invalidApiKey();
-    return this.#remember(record, now, given);
+    return this.#remember(await this.#hashedAnew(record, given), now, given);
+  }
+
+  #hashed(key: string, secret: string): GivenSecret {
+    const hashes = [this.#hash, ...this.#olderHashes].map(hash => hash(key, secret));
+    return { secret, hashes };
+  }
+
+  /** Stores a secret that is hashed under another master secret under the first, as only its holder can show it. */
+  async #hashedAnew(
+    record: ApiKeyRecord,
+    { hashes: [newest = "", ...older] }: GivenSecret,
+  ): Promise<ApiKeyRecord> {
+    if (!record.secrets.some(({ hash }) => older.includes(hash))) return record;
+    return await this.#change(record, before => {
+      const anew = (secret: StoredSecret) =>
+        older.includes(secret.hash) ? { ...secret, hash: newest } : secret;
+      const [first, previous] = before.secrets;
+      const secrets =
+        previous === undefined ? ([anew(first)] as const) : ([anew(first), anew(previous)] as const);
+      return { ...before, secrets };
+    });
   }
 
   async #isStored(token: ApiKeyReference & { readonly issuedAt?: number }, now: number): Promise<boolean> {

@@ -75,10 +75,10 @@ const noSecret: StoredSecret = { hash: "-".repeat(64), createdAt: 0, expireAt: 0
  * Tests if the hash is that of a live secret at `now` (Unix ms). Two hashes are compared whatever the record holds, also
  * for a key that does not exist, so that the duration reveals nothing.
  */
-export function hasLiveSecret(record: ApiKeyRecord | null, hash: string, now: number): boolean {
+export function hasLiveSecret(record: ApiKeyRecord | null, hashes: readonly string[], now: number): boolean {
   const [newest = noSecret, previous = noSecret] = record?.secrets ?? [];
-  const isNewest = constantTimeEqual(hash, newest.hash);
-  const isPrevious = constantTimeEqual(hash, previous.hash);
+  const isNewest = hashes.map(hash => constantTimeEqual(hash, newest.hash)).includes(true);
+  const isPrevious = hashes.map(hash => constantTimeEqual(hash, previous.hash)).includes(true);
   return (isNewest && isLiveSecret(newest, now)) || (isPrevious && isLiveSecret(previous, now));
 }
 

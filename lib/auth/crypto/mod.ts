@@ -181,8 +181,20 @@ export async function seal(
   return versionPrefix + base64url(sealed);
 }
 
-/** Opens a sealed text; undefined if the key or the context differs or the text was changed. */
+/** Opens a sealed text; undefined if no key or another context sealed it, or the text was changed. */
 export async function unseal(
+  keys: readonly Uint8Array[],
+  sealed: string,
+  options: SealContext,
+): Promise<string | undefined> {
+  for (const key of keys) {
+    const text = await unsealWith(key, sealed, options);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+async function unsealWith(
   key: Uint8Array,
   sealed: string,
   options: SealContext,
@@ -230,12 +242,17 @@ const howToMake = "make one with `openssl rand -base64 48`";
 /** The secret that the processes of one deployment share. It cannot be read back, printed or serialised. */
 export class MasterSecret {
   readonly #pseudoRandomKey: Uint8Array;
+  /** Secrets that open and verify as well, and neither seal nor sign: those before it, or the next one. */
+  readonly others: readonly MasterSecret[];
 
   /**
-   * @param text Any text of at least 32 bytes: base64, hexadecimal (at least 64 digits) or a long passphrase.
+   * @param texts Any text of at least 32 bytes: base64, hexadecimal (at least 64 digits) or a long passphrase.
+   *   Of several the first seals and signs, and all open and verify.
    * @throws {RangeError} The text is too short or too uniform; the message says how to make a good one.
    */
-  constructor(text: string) {
+  constructor(texts: string | readonly string[]) {
+    const [text = "", ...others] = [texts].flat();
+    this.others = others.map(each => new MasterSecret(each));
     const bytes = utf8(text);
     if (bytes.length < masterSecretBytesMin) {
       throw new RangeError(
@@ -274,6 +291,22 @@ export function deriveKey(secret: MasterSecret, purpose: string, ...context: rea
   return secret.expand(netstrings(["grandstand.key.v1", purpose, ...context]));
 }
 
+/** Derives the keys of a purpose: the one that seals and signs, then those that only open and verify. */
+export function deriveKeys(secret: MasterSecret, purpose: string, ...context: readonly string[]): Keys {
+  return [
+    deriveKey(secret, purpose, ...context),
+    ...secret.others.map(each => deriveKey(each, purpose, ...context)),
+  ];
+}
+
+/** Keys of one purpose: the one that seals and signs, then those that only open and verify. */
+export type Keys = readonly [first: Uint8Array, ...others: Uint8Array[]];
+
+/** Tests if a tag is that of the texts under one of the keys. */
+export function isKeyedTag(tag: string, keys: Keys, parts: readonly string[]): boolean {
+  return keys.some(key => constantTimeEqual(tag, keyedTag(key, parts)));
+}
+
 /** A record with its signature, which covers the other members. */
 export interface SignedSessionRecord {
   readonly projectId: string;
@@ -290,6 +323,11 @@ export interface SignedSessionRecord {
 /** Derives the 32-byte key of a project's records. A back end that has it can verify records, and sign them too. */
 export function recordKey(secret: MasterSecret, projectId: string): Uint8Array {
   return deriveKey(secret, "session_record", projectId);
+}
+
+/** Derives the keys of a project's records, that which signs first. */
+export function recordKeys(secret: MasterSecret, projectId: string): Keys {
+  return deriveKeys(secret, "session_record", projectId);
 }
 
 /**

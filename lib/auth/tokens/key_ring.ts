@@ -12,7 +12,15 @@ import { AppError } from "../../base/errors/mod.ts";
 import { retry } from "../../storage/background/mod.ts";
 import type { Store, Stored } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
-import { type Clock, deriveKey, type MasterSecret, type RandomBytes, seal, unseal } from "../crypto/mod.ts";
+import {
+  type Clock,
+  deriveKeys,
+  type Keys,
+  type MasterSecret,
+  type RandomBytes,
+  seal,
+  unseal,
+} from "../crypto/mod.ts";
 import {
   generatePrivateJwk,
   importPair,
@@ -101,7 +109,7 @@ const emptyCopy: Copy = { version: "", lives: [], keys: new Map() };
 /** The keys of a platform. */
 export class KeyRing {
   readonly #options: KeyRingOptions;
-  readonly #sealingKey: Uint8Array;
+  readonly #sealingKeys: Keys;
   readonly #partition: string = platformPartition("key_ring");
   #copy: Copy = emptyCopy;
   #readAt = Number.NEGATIVE_INFINITY;
@@ -111,7 +119,7 @@ export class KeyRing {
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
-    this.#sealingKey = deriveKey(options.secret, "key_ring");
+    this.#sealingKeys = deriveKeys(options.secret, "key_ring");
   }
 
   async open(): Promise<void> {
@@ -230,6 +238,29 @@ export class KeyRing {
     });
   }
 
+  /** Seals the stored keys under the first secret, so that no other is needed to open them. It may be repeated. */
+  async sealAnew(): Promise<void> {
+    const { store, clock, random } = this.#options;
+    const attempt = async (): Promise<true | undefined> => {
+      const stored = await this.#read();
+      if (stored === null) return true;
+      await this.#adopt(stored, clock());
+      const keys = decodeRing(stored.value).map(async key => {
+        const context = sealContext(key);
+        const privateJwk = await unseal(this.#sealingKeys, key.sealed, { context });
+        const sealed = await seal(this.#sealingKeys[0], privateJwk ?? "", { context, random });
+        return { ...key, sealed };
+      });
+      const commit = await store.commit(this.#partition, {
+        checks: [{ key: ringKey, version: stored.version }],
+        writes: [{ type: "put", key: ringKey, value: encodeRing(await Promise.all(keys)) }],
+      });
+      return commit.ok ? true : undefined;
+    };
+    const exhausted = () => new Error("Cannot seal the key ring anew: other processes keep changing it");
+    await retry(attempt, { attemptsMax: changeAttemptsMax, exhausted });
+  }
+
   #algorithmAfter(lives: readonly KeyLife[]): SignatureAlgorithm {
     return this.#options.algorithm ?? lives.at(-1)?.key.algorithm ?? "EdDSA";
   }
@@ -278,7 +309,7 @@ export class KeyRing {
   async #sealed(privateJwk: string, algorithm: SignatureAlgorithm, activeFrom: number): Promise<StoredKey> {
     const kid = await thumbprint(privateJwk);
     const context = sealContext({ kid, algorithm, activeFrom });
-    const sealed = await seal(this.#sealingKey, privateJwk, { context, random: this.#options.random });
+    const sealed = await seal(this.#sealingKeys[0], privateJwk, { context, random: this.#options.random });
     return { kid, algorithm, activeFrom, sealed };
   }
 
@@ -320,7 +351,7 @@ export class KeyRing {
   async #opened({ key, goneAt }: KeyLife): Promise<OpenedKey> {
     const copied = this.#copy.keys.get(key.kid);
     if (copied !== undefined && isSameKey(copied.stored, key)) return { ...copied, goneAt };
-    const privateJwk = await unseal(this.#sealingKey, key.sealed, { context: sealContext(key) });
+    const privateJwk = await unseal(this.#sealingKeys, key.sealed, { context: sealContext(key) });
     if (privateJwk === undefined) {
       throw new Error(
         "Cannot open the key ring: it was sealed under another master secret. Use the secret that sealed it: without it " +

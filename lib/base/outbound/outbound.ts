@@ -183,26 +183,26 @@ interface SignedWebhook {
   readonly body: string;
 }
 
-/** Returns the headers of a webhook in the Standard Webhooks format, signed with HMAC-SHA-256. */
+/** Returns the headers of a webhook in the Standard Webhooks format, signed with HMAC-SHA-256 under each key. */
 export async function webhookHeaders(
-  key: Uint8Array,
+  keys: readonly Uint8Array[],
   { id, timestamp, body }: SignedWebhook,
 ): Promise<Record<string, string>> {
-  const imported = await crypto.subtle.importKey(
-    "raw",
-    Uint8Array.from(key),
-    { name: "HMAC", hash: "SHA-256" },
-    false,
-    ["sign"],
-  );
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
-  const signature = new Uint8Array(await crypto.subtle.sign("HMAC", imported, signed));
+  const signatures = await Promise.all(keys.map(key => signatureOf(key, signed)));
   return {
     "content-type": "application/json",
     "webhook-id": id,
     "webhook-timestamp": String(timestamp),
-    "webhook-signature": `v1,${btoa(String.fromCharCode(...signature))}`,
+    "webhook-signature": signatures.join(" "),
   };
+}
+
+async function signatureOf(key: Uint8Array, signed: Uint8Array<ArrayBuffer>): Promise<string> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", Uint8Array.from(key), algorithm, false, ["sign"]);
+  const signature = new Uint8Array(await crypto.subtle.sign("HMAC", imported, signed));
+  return `v1,${btoa(String.fromCharCode(...signature))}`;
 }
 
 /** Formats a key for the receivers of webhooks: `whsec_` and the bytes in Base64. */
@@ -216,6 +216,8 @@ export interface WebhookMessage {
   readonly url: string;
   /** Key of the signature. */
   readonly key: Uint8Array;
+  /** Keys of further signatures, which receivers may still know. @default none */
+  readonly otherKeys?: readonly Uint8Array[];
   /** The same in every attempt, so that the receiver can ignore duplicates. */
   readonly id: string;
   readonly type: string;

@@ -184,6 +184,8 @@ export interface CliHost {
     store: StoreFlags,
     onProgress: (progress: UserIndexProgress) => void,
   ) => Promise<UserIndexProgress>;
+  /** Seals what is stored anew under the first secret, and returns the number of records. @throws {CliError} The store cannot be opened. */
+  readonly sealAnew: (store: StoreFlags, onProgress: (records: number) => void) => Promise<number>;
   /**
    * Creates or replaces the records of a seed file.
    *

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { deriveKey, fromBase64url, keyedTag, uuid } from "../../auth/crypto/mod.ts";
-import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
+import { deriveKey, deriveKeys, fromBase64url, keyedTag, uuid } from "../../auth/crypto/mod.ts";
+import type { Clock, Keys, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Announcer, Mailer, WebhookSender } from "../../base/outbound/outbound.ts";
 import type { Logger } from "../../http/mod.ts";
@@ -131,16 +131,16 @@ export class Exports {
   constructor(options: ExportsOptions) {
     const { secret, clock, random } = options;
     this.#options = options;
-    this.#seal = { key: deriveKey(secret, "export_secret"), random };
+    this.#seal = { keys: deriveKeys(secret, "export_secret"), random };
     this.#notifier = new Notifier({
       ...options,
-      webhookKey: organisationId => this.webhookKey(organisationId),
+      webhookKeys: organisationId => this.webhookKeys(organisationId),
       settings: organisationId => this.settings(organisationId),
       linkOf: job => this.linkOf(job, job.expiresAt, job.origin),
     });
     this.#idKey = deriveKey(secret, "export_id");
     this.#holder = uuid(random);
-    this.capabilities = createCapabilities(deriveKey(secret, "export_download"), clock, random);
+    this.capabilities = createCapabilities(deriveKeys(secret, "export_download"), clock, random);
   }
 
   /** The storage of files; undefined if there is none. */
@@ -242,9 +242,9 @@ export class Exports {
     return exportSettings(organisation);
   }
 
-  /** Returns the key that signs an organisation's events. */
-  webhookKey(organisationId: string): Uint8Array {
-    return deriveKey(this.#options.secret, "export_webhook", organisationId);
+  /** Returns the keys that sign an organisation's events, the one that receivers are told first. */
+  webhookKeys(organisationId: string): Keys {
+    return deriveKeys(this.#options.secret, "export_webhook", organisationId);
   }
 
   /** Returns a link to a file until a time, Unix ms. */

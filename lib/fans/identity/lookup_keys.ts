@@ -8,7 +8,16 @@ import { gcmsiv } from "@noble/ciphers/aes.js";
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { base64url, deriveKey, fromBase64url, fromUtf8, keyedTag, utf8 } from "../../auth/crypto/mod.ts";
+import {
+  base64url,
+  deriveKey,
+  deriveKeys,
+  fromBase64url,
+  fromUtf8,
+  type Keys,
+  keyedTag,
+  utf8,
+} from "../../auth/crypto/mod.ts";
 import type { MasterSecret } from "../../auth/mod.ts";
 import { canonicalEmail } from "../../base/text/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
@@ -36,11 +45,21 @@ export interface KeyClaim extends UserIds {
 
 export const claimRead = { type: "record", key: "user" } as const;
 
-export function keyPartition(projectId: string, key: LookupKey, externalIds: ExternalIds): Partition {
+/** Returns the partitions that may have the claim of a key: that of the master secret, then those of others. */
+export function keyPartitions(
+  projectId: string,
+  key: LookupKey,
+  externalIds: ExternalIds,
+): readonly [Partition, ...Partition[]] {
+  if (key.kind !== "external") return [claimPartition(projectId, key)];
+  const [newest, ...older] = externalIds.digests(projectId, key.externalId);
+  const partitionOf = (digest: string) => tenantPartition({ project: projectId }, "external", digest);
+  return [partitionOf(newest), ...older.map(partitionOf)];
+}
+
+export function claimPartition(projectId: string, key: ClaimedKey): Partition {
   const tenant = { project: projectId };
   switch (key.kind) {
-    case "external":
-      return tenantPartition(tenant, "external", externalIds.digest(projectId, key.externalId));
     case "device":
       return tenantPartition(tenant, "device", key.deviceId, key.additionalId);
     case "email":
@@ -72,22 +91,25 @@ export interface UserIds {
 
 /** Digests, seals and opens external ids under keys of the master secret. */
 export class ExternalIds {
-  readonly #digestKey: Uint8Array;
-  readonly #sealingKey: Uint8Array;
+  readonly #digestKeys: Keys;
+  readonly #sealingKeys: Keys;
   readonly #opened = new Cache<string>({ entriesMax: openedMax });
 
   constructor(secret: MasterSecret) {
-    this.#digestKey = deriveKey(secret, "external_id_digest");
-    this.#sealingKey = deriveKey(secret, "external_id_seal");
+    this.#digestKeys = deriveKeys(secret, "external_id_digest");
+    this.#sealingKeys = deriveKeys(secret, "external_id_seal");
   }
 
-  digest(projectId: string, externalId: string): string {
-    return keyedTag(this.#digestKey, [projectId, externalId]);
+  /** Returns the digest of an external id, and those under other secrets. */
+  digests(projectId: string, externalId: string): readonly [newest: string, ...older: string[]] {
+    const [newest, ...older] = this.#digestKeys;
+    const digestOf = (key: Uint8Array) => keyedTag(key, [projectId, externalId]);
+    return [digestOf(newest), ...older.map(digestOf)];
   }
 
   /** Seals the external id of a user: always the same text, which opens for this user alone. */
   seal(userId: string, externalId: string): UserIds {
-    const sealedId = base64url(this.#cipher(userId).encrypt(utf8(externalId)));
+    const sealedId = base64url(cipherOf(this.#sealingKeys[0], userId).encrypt(utf8(externalId)));
     this.#opened.set(userId + sealedId, externalId);
     return { userId, sealedId };
   }
@@ -97,16 +119,28 @@ export class ExternalIds {
     const name = userId + sealedId;
     const cached = this.#opened.get(name);
     if (cached !== undefined) return cached;
-    const externalId = fromUtf8(this.#cipher(userId).decrypt(fromBase64url(sealedId) ?? new Uint8Array()));
+    const externalId = this.#decrypt(userId, fromBase64url(sealedId) ?? new Uint8Array());
     this.#opened.set(name, externalId);
     return externalId;
   }
 
-  /** AES-GCM-SIV (RFC 8452), which stays safe although a user's nonce is always the same. */
-  #cipher(userId: string): ReturnType<typeof gcmsiv> {
-    const user = utf8(userId);
-    return gcmsiv(this.#sealingKey, sha256(user).subarray(0, nonceBytes), user);
+  #decrypt(userId: string, sealed: Uint8Array): string {
+    const [newest, ...older] = this.#sealingKeys;
+    for (const key of older) {
+      try {
+        return fromUtf8(cipherOf(key, userId).decrypt(sealed));
+      } catch {
+        // Another secret sealed it.
+      }
+    }
+    return fromUtf8(cipherOf(newest, userId).decrypt(sealed));
   }
+}
+
+/** AES-GCM-SIV (RFC 8452), which stays safe although a user's nonce is always the same. */
+function cipherOf(key: Uint8Array, userId: string): ReturnType<typeof gcmsiv> {
+  const user = utf8(userId);
+  return gcmsiv(key, sha256(user).subarray(0, nonceBytes), user);
 }
 
 /**

@@ -23,12 +23,13 @@ import type { Project } from "../directory/mod.ts";
 import type { PublicProfiles } from "../leaderboards/mod.ts";
 import {
   type ClaimedKey,
+  claimPartition,
   claimRead,
   claimWrite,
   ExternalIds,
   emailKey,
   type KeyClaim,
-  keyPartition,
+  keyPartitions,
   type LookupKey,
   normaliseEmail,
   type Origin,
@@ -177,8 +178,11 @@ export class Users {
 
   /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
   async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
-    const [claim] = await this.#store.read(this.#partitionOf(projectId, key), [claimRead]);
-    return claim === null ? null : (JSON.parse(claim.value) as KeyClaim).userId;
+    for (const partition of this.#partitionsOf(projectId, key)) {
+      const [claim] = await this.#store.read(partition, [claimRead]);
+      if (claim !== null) return (JSON.parse(claim.value) as KeyClaim).userId;
+    }
+    return null;
   }
 
   /** Stores a new user and the key of its external id. An existing user stays as it is. */
@@ -216,7 +220,7 @@ export class Users {
     { userId, sealedId }: UserIds,
     { until }: { readonly until?: number } = {},
   ): Promise<UserIds> {
-    return await decide(this.#store, this.#partitionOf(projectId, key), {
+    return await decide(this.#store, claimPartition(projectId, key), {
       reads: [claimRead],
       idempotent: true,
       apply: ([stored]) => {
@@ -248,17 +252,19 @@ export class Users {
 
   /** Releases a lookup key if this user holds it. */
   async release(projectId: string, key: LookupKey, userId: string): Promise<void> {
-    await decide(this.#store, this.#partitionOf(projectId, key), {
-      reads: [claimRead],
-      idempotent: true,
-      apply: ([stored]) => {
-        const isHeld = stored !== null && (JSON.parse(stored.value) as KeyClaim).userId === userId;
-        return {
-          writes: isHeld ? [{ type: "delete", shape: "record", key: "user" }] : [],
-          answer: undefined,
-        };
-      },
-    });
+    for (const partition of this.#partitionsOf(projectId, key)) {
+      await decide(this.#store, partition, {
+        reads: [claimRead],
+        idempotent: true,
+        apply: ([stored]) => {
+          const isHeld = stored !== null && (JSON.parse(stored.value) as KeyClaim).userId === userId;
+          return {
+            writes: isHeld ? [{ type: "delete", shape: "record", key: "user" }] : [],
+            answer: undefined,
+          };
+        },
+      });
+    }
   }
 
   /**
@@ -300,15 +306,47 @@ export class Users {
     });
   }
 
+  /** Seals the external id of a user, and keys it, under the first secret alone. It may be repeated. */
+  async sealAnew(projectId: string, userId: string): Promise<void> {
+    const user = await this.findById(projectId, userId);
+    if (user === null) return;
+    const externalId = this.externalIdOf(user);
+    const { sealedId } = this.#externalIds.seal(userId, externalId);
+    await this.#putExternalId(projectId, { userId, sealedId });
+    await this.update(projectId, userId, before => ({ ...before, sealedId }));
+    const [, ...others] = this.#partitionsOf(projectId, { kind: "external", externalId });
+    for (const partition of others) {
+      await this.#store.commit(partition, {
+        writes: [{ type: "delete", shape: "record", key: claimRead.key }],
+      });
+    }
+  }
+
+  /** Seals the external id in the claim of a partition under the first secret. It may be repeated. */
+  async sealClaimAnew(partition: Partition): Promise<void> {
+    await decide(this.#store, partition, {
+      reads: [claimRead],
+      idempotent: true,
+      apply: ([stored]) => {
+        const claim = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
+        if (claim === null) return { writes: [], answer: undefined };
+        const { until, ...ids } = claim;
+        const { sealedId } = this.#externalIds.seal(ids.userId, this.externalIdOf(ids));
+        const isSame = sealedId === ids.sealedId;
+        return { writes: isSame ? [] : [claimWrite({ ...ids, sealedId }, until)], answer: undefined };
+      },
+    });
+  }
+
   async #putExternalId(projectId: string, { userId, sealedId }: UserIds): Promise<void> {
     const key = { kind: "external", externalId: this.externalIdOf({ userId, sealedId }) } as const;
-    await this.#store.commit(this.#partitionOf(projectId, key), {
+    await this.#store.commit(this.#partitionsOf(projectId, key)[0], {
       writes: [{ type: "put", key: "user", value: JSON.stringify({ userId }) }],
     });
   }
 
-  #partitionOf(projectId: string, key: LookupKey): Partition {
-    return keyPartition(projectId, key, this.#externalIds);
+  #partitionsOf(projectId: string, key: LookupKey): readonly [Partition, ...Partition[]] {
+    return keyPartitions(projectId, key, this.#externalIds);
   }
 }
 

@@ -14,7 +14,7 @@ const scope: CursorScope = {
   filters: { type: "credit", currency: undefined },
 };
 const clock = createTestClock();
-const cursors = new Cursors(new Uint8Array(32).fill(7), clock.now);
+const cursors = new Cursors([new Uint8Array(32).fill(7)], clock.now);
 
 function sealed(position = "1750000000000-3 2", of: CursorScope = scope): string {
   const cursor = cursors.seal(of, position);
@@ -42,7 +42,7 @@ describe("a cursor", () => {
   });
 
   it("can be opened with the key that sealed it, and with no other", () => {
-    const [same, other] = [7, 8].map(byte => new Cursors(new Uint8Array(32).fill(byte), clock.now));
+    const [same, other] = [7, 8].map(byte => new Cursors([new Uint8Array(32).fill(byte)], clock.now));
     assert.equal(same?.open(scope, sealed("x")), "x");
     assert.throws(() => other?.open(scope, sealed("x")), AppError);
   });

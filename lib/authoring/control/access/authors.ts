@@ -8,7 +8,15 @@
  */
 
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { base64url, constantTimeEqual, deriveKey, keyedTag, uuid } from "../../../auth/crypto/mod.ts";
+import {
+  base64url,
+  constantTimeEqual,
+  deriveKeys,
+  isKeyedTag,
+  type Keys,
+  keyedTag,
+  uuid,
+} from "../../../auth/crypto/mod.ts";
 import type { Clock, MasterSecret, RandomBytes } from "../../../auth/mod.ts";
 import { bearerToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
@@ -55,16 +63,16 @@ interface AuthorsOptions {
 /** Keeps authoring users and their tokens. */
 export class Authors {
   readonly #options: AuthorsOptions;
-  readonly #pepper: Uint8Array;
-  readonly #emailKey: Uint8Array;
+  readonly #peppers: Keys;
+  readonly #emailKeys: Keys;
   readonly #verified: Cache<CachedAuthor | null>;
   /** The owners of tokens, so that both are read at once the next time. */
   readonly #owners = new Cache<string>({ entriesMax: cachedMax });
 
   constructor(options: AuthorsOptions) {
     this.#options = options;
-    this.#pepper = deriveKey(options.secret, "access_token");
-    this.#emailKey = deriveKey(options.secret, "author_email");
+    this.#peppers = deriveKeys(options.secret, "access_token");
+    this.#emailKeys = deriveKeys(options.secret, "author_email");
     this.#verified = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax, clock: options.clock });
   }
 
@@ -77,18 +85,36 @@ export class Authors {
     const [, id = "", secret = ""] = tokenShape.exec(token) ?? [];
     if (id === "") throw unknownToken();
     const author = await this.#verified.getOrLoad(id, async () => ({ value: await this.#load(id) }));
-    return this.#check(author, id, secret);
+    const checked = this.#check(author, id, secret);
+    if (this.#peppers.length > 1) await this.#tagAnew(id, secret);
+    return checked;
+  }
+
+  /** Tags a token under the first master secret that has a tag under another one, as only its holder can show it. */
+  async #tagAnew(id: string, secret: string): Promise<void> {
+    const tag = this.#tagOf(id, secret);
+    await decide(this.#options.store, tokenPartition(id), {
+      reads: [{ type: "record", key: tokenKey }],
+      apply: ([stored]) => {
+        const token = stored === null ? null : (JSON.parse(stored.value) as StoredToken);
+        if (token === null || token.tag === tag) return { writes: [], answer: undefined };
+        const value = JSON.stringify({ ...token, tag });
+        const put = { type: "put", key: tokenKey, value, expireAt: token.expires * 1_000 } as const;
+        return { writes: [put], answer: undefined };
+      },
+    });
   }
 
   async findOrCreate(address: string, { name = "", operator = false } = {}): Promise<AuthorUser> {
     const { store, clock, random } = this.#options;
     const email = canonicalEmail(address.trim());
-    const partition = this.#emailPartition(email);
+    const [partition, ...older] = this.#emailPartitions(email);
+    const known = await this.#idIn(older);
     const userId = await decide(store, partition, {
       reads: [{ type: "record", key: userKey }],
       apply: ([stored]) => {
         if (stored !== null) return { writes: [], answer: stored.value };
-        const id = uuid(random);
+        const id = known ?? uuid(random);
         return { writes: [{ type: "put", key: userKey, value: id }], answer: id };
       },
     });
@@ -113,9 +139,17 @@ export class Authors {
 
   /** Returns the user of an address, or null for an unknown one. */
   async find(email: string): Promise<AuthorUser | null> {
-    const partition = this.#emailPartition(email);
-    const [stored] = await this.#options.store.read(partition, [{ type: "record", key: userKey }]);
-    return stored === null ? null : await this.user(stored.value);
+    const id = await this.#idIn(this.#emailPartitions(email));
+    return id === null ? null : await this.user(id);
+  }
+
+  /** Returns the id of an author in the first of the partitions that has one. */
+  async #idIn(partitions: readonly string[]): Promise<string | null> {
+    for (const partition of partitions) {
+      const [stored] = await this.#options.store.read(partition, [{ type: "record", key: userKey }]);
+      if (stored !== null) return stored.value;
+    }
+    return null;
   }
 
   /** Returns a user, or null for an unknown id. */
@@ -266,7 +300,7 @@ export class Authors {
   #check(author: CachedAuthor | null, id: string, secret: string): Author {
     if (author === null) throw unknownToken();
     if (author.verified === undefined || !constantTimeEqual(author.verified, secret)) {
-      if (!constantTimeEqual(author.tag, this.#tagOf(id, secret))) throw unknownToken();
+      if (!isKeyedTag(author.tag, this.#peppers, [id, secret])) throw unknownToken();
       author.verified = secret;
     }
     if (author.token.expires * 1_000 <= this.#options.clock()) {
@@ -276,11 +310,15 @@ export class Authors {
   }
 
   #tagOf(id: string, secret: string): string {
-    return keyedTag(this.#pepper, [id, secret]);
+    return keyedTag(this.#peppers[0], [id, secret]);
   }
 
-  #emailPartition(email: string): string {
-    return platformPartition("author_email", keyedTag(this.#emailKey, [normaliseEmail(email.trim())]));
+  /** Returns the partitions that may name the author of an address, the newest first. */
+  #emailPartitions(email: string): readonly [string, ...string[]] {
+    const [newest, ...older] = this.#emailKeys;
+    const partitionOf = (key: Uint8Array) =>
+      platformPartition("author_email", keyedTag(key, [normaliseEmail(email.trim())]));
+    return [partitionOf(newest), ...older.map(partitionOf)];
   }
 }
 

@@ -163,7 +163,7 @@ function webhookRoute({ exports, exporter }: ExportRoutesContext) {
           "Cannot find a webhook: the settings of the organisation have none for exports",
         );
       }
-      return envelope({ ...webhook, secret: webhookSecretText(exports.webhookKey(organisationId)) });
+      return envelope({ ...webhook, secret: webhookSecretText(exports.webhookKeys(organisationId)[0]) });
     },
   });
 }

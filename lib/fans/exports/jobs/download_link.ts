@@ -7,9 +7,10 @@
 
 import {
   base64url,
-  constantTimeEqual,
   fromBase64url,
   fromUtf8,
+  isKeyedTag,
+  type Keys,
   keyedTag,
   utf8,
 } from "../../../auth/crypto/mod.ts";
@@ -23,19 +24,19 @@ const nonceBytes = 9;
 
 export type DownloadCapabilities = ReturnType<typeof createCapabilities>;
 
-export function createCapabilities(key: Uint8Array, clock: Clock, random: RandomBytes) {
+export function createCapabilities(keys: Keys, clock: Clock, random: RandomBytes) {
   return {
     /** Issues a unique capability for a file until a time, Unix ms. */
     grant({ organisationId, exportId }: ExportRef, until: number): string {
       const nonce = base64url(random(nonceBytes));
       const payload = base64url(utf8(JSON.stringify([organisationId, exportId, until, nonce])));
-      return `${payload}.${keyedTag(key, [payload])}`;
+      return `${payload}.${keyedTag(keys[0], [payload])}`;
     },
     /** Returns the file of a valid capability, or null. */
     verify(text: string): ExportRef | null {
       if (text.length > capabilityCharactersMax || !text.isWellFormed()) return null;
       const [payload = "", tag = "", ...more] = text.split(".");
-      if (more.length > 0 || !constantTimeEqual(tag, keyedTag(key, [payload]))) return null;
+      if (more.length > 0 || !isKeyedTag(tag, keys, [payload])) return null;
       const bytes = fromBase64url(payload);
       if (bytes === undefined) return null;
       const [organisationId, exportId, until] = JSON.parse(fromUtf8(bytes)) as [string, string, number];

@@ -6,7 +6,7 @@
 
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
-import { seal, unseal } from "../../../auth/crypto/mod.ts";
+import { type Keys, seal, unseal } from "../../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
 import { type Immutable, named } from "../../../http/mod.ts";
@@ -220,30 +220,30 @@ export function parseDueMember(member: string): ExportRef {
   return { organisationId: member.slice(0, slash), exportId: member.slice(slash + 1) };
 }
 
-/** The key that seals secrets, and the randomness for it. */
+/** The keys that seal and open secrets, and the randomness for it. */
 export interface SecretSeal {
-  readonly key: Uint8Array;
+  readonly keys: Keys;
   readonly random: RandomBytes;
 }
 
 /** Seals a secret as text. */
 export async function sealSecret(
-  { key, random }: SecretSeal,
+  { keys, random }: SecretSeal,
   ref: ExportRef,
   { password, salt, iv }: ExportSecret,
 ): Promise<string> {
   const text = [password, bytesToHex(salt), bytesToHex(iv)].join(" ");
-  return await seal(key, text, { context: contextOf(ref), random });
+  return await seal(keys[0], text, { context: contextOf(ref), random });
 }
 
 /** Opens a sealed secret; returns null if it is missing, of another job, or sealed under another master secret. */
 export async function openSecret(
-  { key }: Pick<SecretSeal, "key">,
+  { keys }: Pick<SecretSeal, "keys">,
   ref: ExportRef,
   sealed: string | null,
 ): Promise<ExportSecret | null> {
   if (sealed === null) return null;
-  const text = await unseal(key, sealed, { context: contextOf(ref) });
+  const text = await unseal(keys, sealed, { context: contextOf(ref) });
   const [password, salt, iv] = text?.split(" ") ?? [];
   if (password === undefined || salt === undefined || iv === undefined) return null;
   return { password, salt: hexToBytes(salt), iv: hexToBytes(iv) };

@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { Clock } from "../../../auth/mod.ts";
+import type { Clock, Keys } from "../../../auth/mod.ts";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Announcer, Mail, Mailer, WebhookSender } from "../../../base/outbound/outbound.ts";
@@ -35,7 +35,7 @@ interface NotifierOptions {
   /** Undefined: no event is sent to the webhooks of spaces. */
   readonly announcer?: Announcer | undefined;
   /** Returns the key that signs an organisation's events. */
-  readonly webhookKey: (organisationId: string) => Uint8Array;
+  readonly webhookKeys: (organisationId: string) => Keys;
   readonly settings: (organisationId: string) => Promise<ExportSettings>;
   /** Returns the link to a file, valid until the export expires. */
   readonly linkOf: (job: ExportJob) => string;
@@ -120,18 +120,20 @@ export class Notifier {
 
   /** Sends the event with the link to the service that the settings name now. */
   async #sendEvent({ job, password }: Outgoing): Promise<void> {
-    const { settings, webhooks, webhookKey, linkOf } = this.#options;
+    const { settings, webhooks, webhookKeys, linkOf } = this.#options;
     const { organisationId } = job;
     const { webhook } = await settings(organisationId);
     const event = eventOf(job);
     if (webhook === null || webhooks === undefined || event === null) return;
+    const [key, ...otherKeys] = webhookKeys(organisationId);
     const secrets = {
       downloadUrl: linkOf(job),
       ...(webhook.includePassword && password !== null ? { password } : {}),
     };
     await webhooks.send({
       url: webhook.url,
-      key: webhookKey(organisationId),
+      key,
+      otherKeys,
       id: event.id,
       type: `audience.${event.event}`,
       at: event.at,

@@ -49,7 +49,7 @@ const gaveUpFault: ExportFault = {
 };
 
 export interface ProcessOptions extends BuildOptions, ExportLeaseOptions {
-  readonly seal: Pick<SecretSeal, "key">;
+  readonly seal: Pick<SecretSeal, "keys">;
   readonly notifier: Notifier;
   readonly logger: Logger;
 }

@@ -5,8 +5,9 @@
  */
 
 import {
+  type Keys,
   type MasterSecret,
-  recordKey,
+  recordKeys,
   type SignedSessionRecord,
   signRecord,
   verifyRecord,
@@ -23,7 +24,7 @@ const recordKeysMax = 1_000;
 export class SessionRecords {
   readonly #secret: MasterSecret;
   readonly #users: Pick<Users, "externalIdOf">;
-  readonly #keys = new Cache<Uint8Array>({ entriesMax: recordKeysMax });
+  readonly #keys = new Cache<Keys>({ entriesMax: recordKeysMax });
 
   constructor(secret: MasterSecret, users: Pick<Users, "externalIdOf">) {
     this.#secret = secret;
@@ -35,12 +36,12 @@ export class SessionRecords {
     const { userId, signUp } = user;
     const externalId = this.#users.externalIdOf(user);
     const record = { projectId, deviceId, timeStamp, externalId, userId, signUp };
-    const signature = signRecord(this.#keyOf(projectId), record);
+    const signature = signRecord(this.#keysOf(projectId)[0], record);
     return { deviceId, timeStamp, signature, externalId, userId, signUp };
   }
 
   verify(projectId: string, record: IssuedRecord): boolean {
-    return verifyRecord(this.#keyOf(projectId), { ...record, projectId });
+    return this.#keysOf(projectId).some(key => verifyRecord(key, { ...record, projectId }));
   }
 
   isOf(projectId: string, user: User, presented: SignedDevice): boolean {
@@ -65,11 +66,11 @@ export class SessionRecords {
     });
   }
 
-  #keyOf(projectId: string): Uint8Array {
+  #keysOf(projectId: string): Keys {
     const cached = this.#keys.get(projectId);
     if (cached !== undefined) return cached;
-    const key = recordKey(this.#secret, projectId);
-    this.#keys.set(projectId, key);
-    return key;
+    const keys = recordKeys(this.#secret, projectId);
+    this.#keys.set(projectId, keys);
+    return keys;
   }
 }

@@ -204,6 +204,6 @@ async function webhookReply(
   { webhooks, keyOf }: WebhookControlContext,
   { address, webhook }: Awaited<ReturnType<typeof findWebhook>>,
 ): Promise<JsonReply<200, Immutable<v.InferOutput<typeof WebhookDocument>>>> {
-  const secret = webhookSecretText(keyOf(address.spaceId, webhook.id));
+  const secret = webhookSecretText(keyOf(address.spaceId, webhook.id)[0]);
   return json(200, { data: webhookResource(webhook, await webhooks.status(address, webhook), secret) });
 }

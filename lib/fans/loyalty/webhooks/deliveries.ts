@@ -366,8 +366,8 @@ export function createWebhookClient(
       try {
         await service.breaker.run(async () => {
           isTried = true;
-          const key = keyOf(address.spaceId, webhook.id);
-          await sender.send({ url: webhook.url, key, id, type, at, data });
+          const [key, ...otherKeys] = keyOf(address.spaceId, webhook.id);
+          await sender.send({ url: webhook.url, key, otherKeys, id, type, at, data });
         });
       } catch (error) {
         if (!isTried) return { attempts, reason, retryAt: clock() + circuitRetryMs };

@@ -1,10 +1,10 @@
-import type { Clock } from "../../../auth/mod.ts";
+import type { Clock, Keys } from "../../../auth/mod.ts";
 import type { WebhookSender } from "../../../base/outbound/outbound.ts";
 import type { Store } from "../../../storage/mod.ts";
 import type { LoyaltyConfig } from "../config/document.ts";
 
-/** Finds the bytes that a webhook's messages are signed with. */
-export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
+/** Finds the keys that sign the messages of a webhook, the one that receivers are told first. */
+export type WebhookKeys = (spaceId: string, webhookId: string) => Keys;
 
 export interface WebhookServices {
   readonly store: Store;

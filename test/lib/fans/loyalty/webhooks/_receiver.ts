@@ -68,7 +68,7 @@ export function tellingOf(store: Store, clock: () => number, config: LoyaltyConf
       clock,
       holder: "one",
       config: () => made.config,
-      keyOf: (spaceId, id) => new TextEncoder().encode(`${spaceId}/${id}`),
+      keyOf: (spaceId, id) => [new TextEncoder().encode(`${spaceId}/${id}`)],
       onFailed: id => failures.push(id),
       sender: {
         async send(message) {
