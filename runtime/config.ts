@@ -71,6 +71,12 @@ const portNumber = v.pipe(
   v.check(port => port <= 65_535, "a port from 0 to 65535"),
 );
 const path = v.pipe(v.string(), v.nonEmpty("a path"));
+/** Splits secrets at commas. A passphrase that contains some is one secret, as its parts are too short to be secrets. */
+function secretsOf(text: string): readonly string[] {
+  const parts = text.split(",");
+  return parts.every(accepts(part => new MasterSecret(part))) ? parts : [text];
+}
+
 const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
 const basePathForm = "a path such as /api/grandstand, without a slash at its end";
 const smtpForm =
@@ -160,10 +166,10 @@ const definitions = {
     schema: v.pipe(
       v.string(),
       v.check(
-        accepts(text => new MasterSecret(text.split(","))),
-        `hard to guess, without a comma: ${secretHint}`,
+        accepts(text => new MasterSecret(secretsOf(text))),
+        `hard to guess: ${secretHint}`,
       ),
-      v.transform((text): readonly string[] => text.split(",")),
+      v.transform(secretsOf),
     ),
   }),
   defaultSpaceId: variable({
