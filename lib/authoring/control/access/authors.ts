@@ -97,7 +97,7 @@ export class Authors {
       reads: [{ type: "record", key: tokenKey }],
       apply: ([stored]) => {
         const token = stored === null ? null : (JSON.parse(stored.value) as StoredToken);
-        if (token === null || token.tag === tag) return { writes: [], answer: undefined };
+        if (token === null || constantTimeEqual(token.tag, tag)) return { writes: [], answer: undefined };
         const value = JSON.stringify({ ...token, tag });
         const put = { type: "put", key: tokenKey, value, expireAt: token.expires * 1_000 } as const;
         return { writes: [put], answer: undefined };
