@@ -45,8 +45,8 @@ export const platform: readonly Mutant[] = [
   {
     name: "a cursor of one user continues the list of another",
     file: "lib/auth/cursors.ts",
-    text: "keyedTag(key, [organisationId, spaceId, userId, resource,",
-    replacement: "keyedTag(key, [organisationId, spaceId, resource,",
+    text: "return [organisationId, spaceId, userId, resource,",
+    replacement: "return [organisationId, spaceId, resource,",
     tests: ["test/lib/auth/cursors", ...audience],
   },
   {
