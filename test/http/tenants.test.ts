@@ -80,7 +80,9 @@ function normalised(status: number, headers: Headers, text: string): string {
     .replace(/<id>-x\b/g, "<id>")
     .replace(/"(requestId|id)":"[0-9a-f]{16}-[0-9a-z]+"/g, "<request>")
     .replace(/"\w+At":("[^"]*"|\d+)/g, "<time>")
-    .replace(/(act|rew|evt)_[0-9a-f-]+/g, "<id>");
+    .replace(/(act|rew|evt)_[0-9a-f-]+/g, "<id>")
+    // Of coupons, which go one by one.
+    .replace(/"code":"DRINK-\d+"/g, '"code":"<code>"');
 }
 
 interface Visit {

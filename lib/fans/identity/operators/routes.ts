@@ -273,13 +273,14 @@ function userRoutes(context: OperatorContext) {
       body: { schema: MergeBodySchema, example: { into: "0f000000-0000-4000-8000-000000000001" } },
       responses: { 200: { description: "The users are one", schema: MergeSchema } },
       errors: ["not_found", "validation_failed", "conflict"],
-      handle: call =>
-        onAnyUser(context, call, "operatorMerge", async () => {
-          const { projectId, userId: from } = call.params;
-          const merge = { projectId, from, into: await mergeTarget(context, projectId, call.body) };
-          await mergeUser(context, merge);
-          return identityEnvelope({ from: merge.from, into: merge.into });
-        }),
+      async handle(call) {
+        const { projectId, userId: from } = call.params;
+        const into = await mergeTarget(context, projectId, call.body);
+        return await onAnyUser(context, call, "operatorMerge", async () => {
+          await mergeUser(context, { projectId, from, into });
+          return identityEnvelope({ from, into });
+        });
+      },
     }),
     route({
       method: "DELETE",
