@@ -242,8 +242,7 @@ const howToMake = "make one with `openssl rand -base64 48`";
 /** The secret that the processes of one deployment share. It cannot be read back, printed or serialised. */
 export class MasterSecret {
   readonly #pseudoRandomKey: Uint8Array;
-  /** Secrets that open and verify as well, and neither seal nor sign: those before it, or the next one. */
-  readonly others: readonly MasterSecret[];
+  readonly #others: readonly MasterSecret[];
 
   /**
    * @param texts Any text of at least 32 bytes: base64, hexadecimal (at least 64 digits) or a long passphrase.
@@ -252,7 +251,7 @@ export class MasterSecret {
    */
   constructor(texts: string | readonly string[]) {
     const [text = "", ...others] = [texts].flat();
-    this.others = others.map(each => new MasterSecret(each));
+    this.#others = others.map(each => new MasterSecret(each));
     const bytes = utf8(text);
     if (bytes.length < masterSecretBytesMin) {
       throw new RangeError(
@@ -270,6 +269,11 @@ export class MasterSecret {
       );
     }
     this.#pseudoRandomKey = extract(sha256, bytes, extractionSalt);
+  }
+
+  /** Secrets that open and verify as well, and neither seal nor sign: those before it, or the next one. */
+  get others(): readonly MasterSecret[] {
+    return this.#others;
   }
 
   /** Expands the secret for one `info` (HKDF-Expand). Use {@linkcode deriveKey}, which cannot confuse two infos. */
