@@ -75,14 +75,16 @@ function unknownIds(text: string): string {
 /** An answer without what differs from one request to the next: ids, times and tokens. */
 function normalised(status: number, headers: Headers, text: string): string {
   const fields = [...headers].filter(([name]) => !/^(x-request-id|etag|content-length)$/.test(name));
-  return `${status} ${JSON.stringify(fields)} ${text}`
-    .replace(known, "<id>")
-    .replace(/<id>-x\b/g, "<id>")
-    .replace(/"(requestId|id)":"[0-9a-f]{16}-[0-9a-z]+"/g, "<request>")
-    .replace(/"\w+At":("[^"]*"|\d+)/g, "<time>")
-    .replace(/(act|rew|evt)_[0-9a-f-]+/g, "<id>")
-    // Of coupons, which go one by one.
-    .replace(/"code":"DRINK-\d+"/g, '"code":"<code>"');
+  return (
+    `${status} ${JSON.stringify(fields)} ${text}`
+      .replace(known, "<id>")
+      .replace(/<id>-x\b/g, "<id>")
+      .replace(/"(requestId|id)":"[0-9a-f]{16}-[0-9a-z]+"/g, "<request>")
+      .replace(/"\w+At":("[^"]*"|\d+)/g, "<time>")
+      .replace(/(act|rew|evt)_[0-9a-f-]+/g, "<id>")
+      // Of coupons, which go one by one.
+      .replace(/"code":"DRINK-\d+"/g, '"code":"<code>"')
+  );
 }
 
 interface Visit {
