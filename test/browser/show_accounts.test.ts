@@ -4,26 +4,69 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
-import { openShowWorld, type ShowWorld } from "./_show.ts";
+import { openShowWorld, question, type ShowWorld } from "./_show.ts";
 import { assertAccessible } from "./_studio.ts";
 
 describe("accounts on the show", { skip: browserAvailable() }, () => {
   let world: ShowWorld;
   before(async () => {
-    world = await openShowWorld({ settings: { identity: { emailVerification: "required" } } });
+    const identity = {
+      emailVerification: "required",
+      codeLogin: "on",
+      codeLoginLink: "https://club.example/show",
+    };
+    world = await openShowWorld({ settings: { identity } });
   });
   after(() => world.dispose());
 
-  /** Waits for the mail of a kind, and returns its code. */
-  async function codeOf(page: Page, kind: string): Promise<string> {
+  /** Waits for the mail of a kind to an address. */
+  async function mailOf(page: Page, kind: string, to = "kim@fans.example") {
     for (;;) {
-      const mail = world.mails.find(each => each.kind === kind);
-      if (mail?.code !== undefined) return mail.code;
+      const mail = world.mails.find(each => each.kind === kind && each.to === to);
+      if (mail !== undefined) return mail;
       await page.waitForTimeout(20);
     }
   }
 
-  it("confirms an address, and gives a new password for a forgotten one, by mailed codes", async () => {
+  /** Keeps the points of a guest by a typed code, and signs another fan in by the link of the mail. */
+  async function signInByCode(page: Page): Promise<void> {
+    const signOut = page.getByRole("button", { name: "Sign out" });
+    async function mailCode(email: string) {
+      world.clock.advance(120_000);
+      await page.getByText("Keep your points").click();
+      await page.getByLabel("E-mail").fill(email);
+      await page.getByRole("button", { name: "Mail me a code" }).click();
+      return await mailOf(page, "loginCode", email);
+    }
+    await world.publish("poll", question("Who?", "Kim", "Lee"));
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.getByRole("button", { name: "Lee" }).click();
+    await page.getByText("Counted").waitFor();
+    await page.getByRole("link", { name: "Me" }).click();
+    const typed = (await mailCode("lee@fans.example")).code ?? "";
+    await page.getByLabel("Code from the e-mail to lee@fans.example").fill(typed);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await signOut.waitFor();
+    await page.locator("dd", { hasText: /^5$/ }).first().waitFor();
+    await signOut.click();
+
+    const { link = "" } = await mailCode("kim@fans.example");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.evaluate(fragment => {
+      location.hash = fragment;
+    }, new URL(link).hash);
+    const code = page.getByLabel("Code from the e-mail to kim@fans.example");
+    await code.waitFor();
+    assert.deepEqual(
+      [new URL(page.url()).hash, (await code.inputValue()).length],
+      ["#/me", 8],
+      "neither address nor code stays in the address",
+    );
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await signOut.waitFor();
+  }
+
+  it("confirms an address, and gives a new password for a forgotten one, by mailed codes, which sign fans in too", async () => {
     const { page, faults } = await world.visit(`?event=${world.event}#/me`);
     const signOut = page.getByRole("button", { name: "Sign out" });
     async function fill(password: string): Promise<void> {
@@ -32,7 +75,9 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
       await page.getByLabel("Password").fill(password);
     }
     async function enterCode(kind: string): Promise<void> {
-      await page.getByLabel("Code from the e-mail to kim@fans.example").fill(await codeOf(page, kind));
+      await page
+        .getByLabel("Code from the e-mail to kim@fans.example")
+        .fill((await mailOf(page, kind)).code ?? "");
       await page.getByRole("button", { name: "Confirm" }).click();
     }
     await fill("a long and good password");
@@ -48,7 +93,8 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
     await signOut.click();
     await fill("another long password");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await signOut.waitFor();
+    await signOut.click();
+    await signInByCode(page);
     assert.deepEqual(faults, []);
   });
 });

@@ -233,6 +233,12 @@ export function isProviderEnabled(project: Project, provider: string): boolean {
   return identitySetting(project, "providers") === undefined;
 }
 
+/** Tests if users may log in with a mailed code. Invalid settings offer nothing. */
+export function offersCodeLogin({ settings }: Project): boolean {
+  const { codeLogin, providers = ["managedPool"] } = sectionOf(settings);
+  return codeLogin === "on" && Array.isArray(providers) && providers.includes("managedPool");
+}
+
 /**
  * Reads the issuer of a project's `hostedIdp` users.
  *

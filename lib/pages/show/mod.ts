@@ -9,7 +9,7 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { listingsOf, type Sources } from "../../authoring/feeds/mod.ts";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { digestOf, isLoopback } from "../../base/text/mod.ts";
-import type { ClientTokens } from "../../fans/identity/mod.ts";
+import { type ClientTokens, offersCodeLogin } from "../../fans/identity/mod.ts";
 import { type Area, open, route } from "../../http/mod.ts";
 import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
 import { fileReply, type PageFile, type ReadPageFiles, readOnce, taggedReply } from "../shared/mod.ts";
@@ -183,8 +183,9 @@ async function dataOf(
     })),
     boards: shownBoards(settings),
     limitsPlaces: [settings, owned?.event.settings].some(each => each?.location !== undefined),
-    // Without it the page lacks new passwords, and nothing else.
+    // Without it the page lacks mailed codes, and nothing else.
     clientToken: signsIn ? await clientTokens.ofPage(source.project).catch(() => null) : null,
+    codeLogin: signsIn && offersCodeLogin(source.project),
     hosts: embed?.origins ?? [],
     settings: shown,
   };

@@ -29,8 +29,10 @@ export interface PageData {
   readonly boards: readonly string[];
   /** True where project or event say for which countries they are. */
   readonly limitsPlaces: boolean;
-  /** What a fan shows who has forgotten a password; null where the project asks for nothing, or fans sign in without one. */
+  /** What a fan shows who has forgotten a password, or signs in with a mailed code; null where the project asks for nothing, or fans sign in without one. */
   readonly clientToken: PageToken | null;
+  /** True where fans may sign in with a mailed code. */
+  readonly codeLogin: boolean;
   /** Origins whose pages may show it in a frame, and hand it their user. */
   readonly hosts: readonly string[];
   readonly settings: Omit<ShowSettings, "boards" | "embed">;

@@ -10,7 +10,7 @@ import { hostPort, serveHost } from "./embedded.ts";
 import { Events } from "./events.tsx";
 import { Toasts } from "./notices.tsx";
 import { Now } from "./now.tsx";
-import { type Refusal, Show } from "./show.ts";
+import { type MailedCode, type Refusal, Show } from "./show.ts";
 import { useSeconds } from "./show_time.ts";
 import type { SignInProps } from "./sign_in.tsx";
 import { chooseLocale, clockTime, countryName, t } from "./texts.ts";
@@ -29,10 +29,22 @@ async function viewOf(place: Place): Promise<View> {
   return place === "events" ? Events : (await import("./more.ts"))[place];
 }
 
-const hash = signal(location.hash);
+const mailed = signal<MailedCode | null>(null);
+const hash = signal(readHash());
 addEventListener("hashchange", () => {
-  hash.value = location.hash;
+  hash.value = readHash();
 });
+
+/** Reads the place. Takes the code of a mailed link out of the address and its history at once. */
+function readHash(): string {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const email = given.get("email");
+  const code = given.get("code");
+  if (email === null || code === null) return location.hash;
+  mailed.value = { email, code };
+  history.replaceState(null, "", "#/me");
+  return location.hash;
+}
 
 function placeOf(text: string): readonly [Place, string] {
   const [, name = "", rest = ""] = /^#\/?([a-z]*)\/?(.*)$/.exec(text) ?? [];
@@ -236,7 +248,7 @@ async function open(): Promise<void> {
   const draw = await drawing(view, asked, page);
   const only = asked.get("element");
   if (asked.has("preview")) return followPreviews({ data, theme, only, draw });
-  const show = new Show(data, { only });
+  const show = new Show(data, { only, mailed });
   draw(show);
   if (view !== undefined) return show.follow();
   void host.then(port => serveHost(show, port));

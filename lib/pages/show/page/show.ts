@@ -63,12 +63,19 @@ export interface Lost {
   readonly isBusy: boolean;
 }
 
+/** A mailed code to sign in with; empty until it is typed. */
+export interface MailedCode {
+  readonly email: string;
+  readonly code: string;
+}
+
 /** Prefix of the boards of the event, beside those of its project. */
 export const eventBoard = "event:";
 /** Most boards of the event that the stream has. */
 const eventBoardsMax = 10;
 
 interface ShowOptions {
+  readonly mailed?: Signal<MailedCode | null>;
   readonly isPreview?: boolean;
   readonly only?: string | null;
 }
@@ -81,6 +88,8 @@ export class Show {
   readonly only: string | null;
   /** The platform's version, which a newer page has. */
   readonly version: Signal<string>;
+  /** The code that the fan is asked for. */
+  readonly mailed: Signal<MailedCode | null>;
   readonly time = new ShowTime();
   readonly client: FanClient<typeof areas>;
   readonly votes: Votes;
@@ -111,8 +120,9 @@ export class Show {
   #admitted: Promise<void> = Promise.resolve();
   readonly #seen = new Set<string>();
 
-  constructor(data: PageData, { isPreview = false, only = null }: ShowOptions = {}) {
+  constructor(data: PageData, { isPreview = false, only = null, mailed = signal(null) }: ShowOptions = {}) {
     this.data = data;
+    this.mailed = mailed;
     this.isPreview = isPreview;
     this.only = only;
     this.version = signal(data.version);

@@ -23,10 +23,7 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
   const fan = show.fan.value;
   const fault = useSignal("");
   const isBusy = useSignal(false);
-  /** An account whose address has to be confirmed. */
-  const unproved = useSignal<Account | null>(null);
-  /** The address of an account whose password is forgotten. */
-  const forgotten = useSignal<string | null>(null);
+  const pending = useSignal<Pending | null>(null);
   const { session } = show.client;
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     fault.value = "";
@@ -38,32 +35,30 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
     }
     isBusy.value = false;
   };
-  const { enter, prove, forget, recover } = stepsOf(show, { unproved, forgotten });
+  const { enter, forget, mailCode, enterByCode } = stepsOf(show, pending);
   if (fan !== null && fan.provider !== "anonymous") return null;
   const isByMail = show.data.settings.signIn === "email";
   if (fan !== null && !isByMail) return null;
-  const { value: account } = unproved;
-  const { value: lost } = forgotten;
+  const mailed = show.data.codeLogin ? show.mailed.value : null;
+  const asked = pending.value ?? (mailed && { ...mailed, submit: enterByCode });
   return (
     <div class="card sign-in">
-      {fan === null && account === null && lost === null && !hasAccount && (
+      {fan === null && asked === null && !hasAccount && (
         <NameForm
           isBusy={isBusy.value}
           onJoin={username => run(() => session.register({ provider: "noLogin", username }))}
         />
       )}
-      {account !== null ? (
+      {asked !== null ? (
         <CodeForm
-          email={account.email}
+          {...asked}
           isBusy={isBusy.value}
-          onSubmit={code => run(() => prove(account, code))}
-        />
-      ) : lost !== null ? (
-        <CodeForm
-          email={lost}
-          isBusy={isBusy.value}
-          asksPassword
-          onSubmit={(code, password) => run(() => recover(lost, code, password))}
+          onSubmit={(code, password) => run(() => asked.submit(asked.email, code, password))}
+          onCancel={() => {
+            fault.value = "";
+            pending.value = null;
+            show.mailed.value = null;
+          }}
         />
       ) : (
         isByMail && (
@@ -72,6 +67,7 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
             isBusy={isBusy.value}
             onSubmit={given => run(() => enter(given))}
             onForget={email => run(() => forget(email))}
+            {...(show.data.codeLogin && { onMailCode: email => run(() => mailCode(email)) })}
           />
         )
       )}
@@ -82,56 +78,82 @@ export function SignIn({ show, hasAccount = false }: SignInProps) {
   );
 }
 
+/** What waits for a mailed code. */
 interface Pending {
-  readonly unproved: Signal<Account | null>;
-  readonly forgotten: Signal<string | null>;
+  readonly email: string;
+  /** The code, where a link has brought it. */
+  readonly code?: string;
+  /** True where a new password is chosen too. */
+  readonly asksPassword?: boolean;
+  readonly submit: (email: string, code: string, password: string) => Promise<void>;
 }
 
-/** The steps to an account, and what waits for a mailed code between them. */
-function stepsOf({ client, data }: Show, { unproved, forgotten }: Pending) {
+/** The steps to an account. */
+function stepsOf({ client, data, mailed }: Show, pending: Signal<Pending | null>) {
   const { session, identity } = client;
   const pool = { projectId: data.project.id, strategy: "email", provider: "managedPool" } as const;
   const token = data.clientToken?.token;
   const proof = { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } };
   async function enter(account: Account): Promise<void> {
     const { email, password, isNew } = account;
-    const nickname = email.split("@", 1)[0] ?? "";
-    if (isNew) await session.register({ provider: "managedPool", email, password, nickname });
+    if (isNew)
+      await session.register({ provider: "managedPool", email, password, nickname: nicknameOf(email) });
     try {
       await session.logIn({ provider: "managedPool", email, password });
     } catch (error) {
       if (!(error instanceof GrandstandError) || error.code !== "email_not_verified") throw error;
       await identity.verifyEmail({ body: { ...pool, data: { email } } }, proof);
-      unproved.value = { ...account, isNew: false };
+      pending.value = { email, submit: (_, code) => prove(account, code) };
     }
   }
   async function prove(account: Account, confirmationCode: string): Promise<void> {
     const { email, password } = account;
     await identity.confirmEmail({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
-    unproved.value = null;
-    await enter(account);
+    pending.value = null;
+    await enter({ ...account, isNew: false });
   }
   async function forget(email: string): Promise<void> {
     await identity.forgotPassword({ body: { ...pool, data: { email } } }, proof);
-    forgotten.value = email;
+    pending.value = { email, asksPassword: true, submit: recover };
   }
   async function recover(email: string, confirmationCode: string, password: string): Promise<void> {
     await identity.confirmPassword({ body: { ...pool, data: { email, confirmationCode, password } } }, proof);
-    forgotten.value = null;
+    pending.value = null;
     await enter({ email, password, isNew: false });
   }
-  return { enter, prove, forget, recover };
+  async function mailCode(email: string): Promise<void> {
+    await identity.mailLoginCode({ body: { ...pool, data: { email } } }, proof);
+    mailed.value = { email, code: "" };
+  }
+  async function enterByCode(email: string, confirmationCode: string): Promise<void> {
+    const fan = await session.user();
+    const given = {
+      email,
+      confirmationCode,
+      nickname: nicknameOf(email),
+      deviceId: await session.deviceId(),
+      ...(fan?.provider === "anonymous" && { externalId: fan.externalId }),
+    };
+    await session.adopt(
+      pool.provider,
+      await identity.confirmLogin({ body: { ...pool, data: given } }, proof),
+    );
+    mailed.value = null;
+  }
+  return { enter, forget, mailCode, enterByCode };
 }
 
-interface CodeProps {
-  readonly email: string;
+function nicknameOf(email: string): string {
+  return email.split("@", 1)[0] ?? "";
+}
+
+interface CodeProps extends Pick<Pending, "email" | "code" | "asksPassword"> {
   readonly isBusy: boolean;
-  /** True where a new password is chosen too. */
-  readonly asksPassword?: boolean;
   readonly onSubmit: (code: string, password: string) => void;
+  readonly onCancel: () => void;
 }
 
-function CodeForm({ email, isBusy, asksPassword = false, onSubmit }: CodeProps) {
+function CodeForm({ email, code: known = "", isBusy, asksPassword = false, onSubmit, onCancel }: CodeProps) {
   const code = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);
   return (
@@ -143,7 +165,14 @@ function CodeForm({ email, isBusy, asksPassword = false, onSubmit }: CodeProps) 
     >
       <label>
         {t("code", { email })}
-        <input ref={code} required inputMode="numeric" autocomplete="one-time-code" maxLength={12} />
+        <input
+          ref={code}
+          required
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          maxLength={12}
+          defaultValue={known}
+        />
       </label>
       {asksPassword && (
         <label>
@@ -151,9 +180,14 @@ function CodeForm({ email, isBusy, asksPassword = false, onSubmit }: CodeProps) 
           <input ref={password} type="password" required autocomplete="new-password" />
         </label>
       )}
-      <button type="submit" class="main" disabled={isBusy}>
-        {t("confirm")}
-      </button>
+      <div class="row">
+        <button type="submit" class="main" disabled={isBusy}>
+          {t("confirm")}
+        </button>
+        <button type="button" onClick={onCancel}>
+          {t("cancel")}
+        </button>
+      </div>
     </form>
   );
 }
@@ -183,11 +217,17 @@ interface MailProps {
   readonly isBusy: boolean;
   readonly onSubmit: (given: Account) => void;
   readonly onForget: (email: string) => void;
+  /** Unset where no code signs anybody in. */
+  readonly onMailCode?: (email: string) => void;
 }
 
-function MailForm({ isBusy, hasAccount, onSubmit, onForget }: MailProps) {
+function MailForm({ isBusy, hasAccount, onSubmit, onForget, onMailCode }: MailProps) {
   const email = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);
+  function withAddress(use: (email: string) => void): void {
+    const { current } = email;
+    if (current?.reportValidity() === true) use(current.value.trim());
+  }
   return (
     <details open={hasAccount}>
       <summary>{t(hasAccount ? "signIn" : "keepPoints")}</summary>
@@ -220,15 +260,12 @@ function MailForm({ isBusy, hasAccount, onSubmit, onForget }: MailProps) {
           <button type="submit" value="known" disabled={isBusy} {...(hasAccount && { class: "main" })}>
             {t("signIn")}
           </button>
-          <button
-            type="button"
-            class="plain"
-            disabled={isBusy}
-            onClick={() => {
-              const { current } = email;
-              if (current?.reportValidity() === true) onForget(current.value.trim());
-            }}
-          >
+          {onMailCode !== undefined && (
+            <button type="button" disabled={isBusy} onClick={() => withAddress(onMailCode)}>
+              {t("mailCode")}
+            </button>
+          )}
+          <button type="button" class="plain" disabled={isBusy} onClick={() => withAddress(onForget)}>
             {t("forgot")}
           </button>
         </div>

@@ -105,6 +105,7 @@ export const texts: Texts = {
   newPassword: "كلمة مرور جديدة",
   create: "إنشاء حساب",
   signIn: "تسجيل الدخول",
+  mailCode: "أرسل لي رمزًا بالبريد",
   code: "الرمز من البريد إلى {email}",
   confirm: "تأكيد",
   signOut: "تسجيل الخروج",

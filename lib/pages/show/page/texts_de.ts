@@ -100,6 +100,7 @@ export const texts: Texts = {
   newPassword: "Neues Passwort",
   create: "Konto anlegen",
   signIn: "Anmelden",
+  mailCode: "Code per E-Mail schicken",
   code: "Code aus der E-Mail an {email}",
   confirm: "Bestätigen",
   signOut: "Abmelden",

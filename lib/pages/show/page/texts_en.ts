@@ -98,6 +98,7 @@ export const texts = {
   newPassword: "New password",
   create: "Create an account",
   signIn: "Sign in",
+  mailCode: "Mail me a code",
   code: "Code from the e-mail to {email}",
   confirm: "Confirm",
   signOut: "Sign out",

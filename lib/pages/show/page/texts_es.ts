@@ -100,6 +100,7 @@ export const texts: Texts = {
   newPassword: "Contraseña nueva",
   create: "Crear una cuenta",
   signIn: "Iniciar sesión",
+  mailCode: "Recibir un código por correo",
   code: "Código del correo a {email}",
   confirm: "Confirmar",
   signOut: "Cerrar sesión",

@@ -100,6 +100,7 @@ export const texts: Texts = {
   newPassword: "Nouveau mot de passe",
   create: "Créer un compte",
   signIn: "Se connecter",
+  mailCode: "Recevoir un code par e-mail",
   code: "Code de l’e-mail à {email}",
   confirm: "Confirmer",
   signOut: "Se déconnecter",

@@ -100,6 +100,7 @@ export const texts: Texts = {
   newPassword: "Nova palavra-passe",
   create: "Criar conta",
   signIn: "Iniciar sessão",
+  mailCode: "Receber um código por e-mail",
   code: "Código do e-mail para {email}",
   confirm: "Confirmar",
   signOut: "Terminar sessão",
