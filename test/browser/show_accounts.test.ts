@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
 import { openShowWorld, question, type ShowWorld } from "./_show.ts";
 import { assertAccessible } from "./_studio.ts";
 
@@ -30,7 +31,12 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
 
   /** Keeps the points of a guest by a typed code, and signs another fan in by the link of the mail. */
   async function signInByCode(page: Page): Promise<void> {
-    const signOut = page.getByRole("button", { name: "Sign out" });
+    const confirm = page.getByRole("button", { name: "Confirm" });
+    const fan = () =>
+      page.evaluate(key => {
+        const { provider, userId } = JSON.parse(localStorage.getItem(key) ?? "{}").session;
+        return { provider, userId };
+      }, `grandstand:${ids.project}`);
     async function mailCode(email: string) {
       world.clock.advance(120_000);
       await page.getByText("Keep your points").click();
@@ -45,10 +51,11 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Me" }).click();
     const typed = (await mailCode("lee@fans.example")).code ?? "";
     await page.getByLabel("Code from the e-mail to lee@fans.example").fill(typed);
-    await page.getByRole("button", { name: "Confirm" }).click();
-    await signOut.waitFor();
-    await page.locator("dd", { hasText: /^5$/ }).first().waitFor();
-    await signOut.click();
+    const guest = await fan();
+    await confirm.click();
+    await confirm.waitFor({ state: "hidden" });
+    assert.deepEqual(await fan(), { ...guest, provider: "managedPool" }, "the guest with the points");
+    await page.getByRole("button", { name: "Sign out" }).click();
 
     const { link = "" } = await mailCode("kim@fans.example");
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -62,8 +69,9 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
       ["#/me", 8],
       "neither address nor code stays in the address",
     );
-    await page.getByRole("button", { name: "Confirm" }).click();
-    await signOut.waitFor();
+    await confirm.click();
+    await confirm.waitFor({ state: "hidden" });
+    assert.equal((await fan()).provider, "managedPool");
   }
 
   it("confirms an address, and gives a new password for a forgotten one, by mailed codes, which sign fans in too", async () => {
