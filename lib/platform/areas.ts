@@ -19,6 +19,7 @@ import type { UserData } from "../fans/exports/mod.ts";
 import { operatorRoutes } from "../fans/identity/operators/routes.ts";
 import { createAccountImports } from "../fans/identity/providers/managed_pool/account_imports.ts";
 import { identityRoutes } from "../fans/identity/routes.ts";
+import { offersCodeLogin } from "../fans/identity/settings.ts";
 import { tokenExchangeRoute } from "../fans/identity/token_exchange.ts";
 import { createPublicProfiles } from "../fans/identity/users.ts";
 import { createPublicBoards, type LeaderboardContext } from "../fans/leaderboards/http/read_routes.ts";
@@ -103,7 +104,11 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
         publicBoards: createPublicBoards(boards),
       }),
     },
-    show: services.show?.({ ...services, version }) ?? { name: "show", family: "problem", routes: [] },
+    show: services.show?.({ ...services, offersCodeLogin, version }) ?? {
+      name: "show",
+      family: "problem",
+      routes: [],
+    },
     studio: services.studio ?? { name: "studio", family: "problem", routes: [] },
     keys: jwksArea({ ring: keyRing }),
   };

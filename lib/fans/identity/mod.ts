@@ -21,5 +21,5 @@ export type { IdleUsers } from "./removal/removals.ts";
 export { identityRoutes } from "./routes.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionClaim, SessionGuard, Sessions } from "./sessions/sessions.ts";
-export { IdentitySettingsSchema, offersCodeLogin } from "./settings.ts";
+export { IdentitySettingsSchema } from "./settings.ts";
 export { createPublicProfiles, type User, Users } from "./users.ts";

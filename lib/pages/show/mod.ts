@@ -9,7 +9,8 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { listingsOf, type Sources } from "../../authoring/feeds/mod.ts";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { digestOf, isLoopback } from "../../base/text/mod.ts";
-import { type ClientTokens, offersCodeLogin } from "../../fans/identity/mod.ts";
+import type { Project } from "../../fans/directory/mod.ts";
+import type { ClientTokens } from "../../fans/identity/mod.ts";
 import { type Area, open, route } from "../../http/mod.ts";
 import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
 import { fileReply, type PageFile, type ReadPageFiles, readOnce, taggedReply } from "../shared/mod.ts";
@@ -30,6 +31,8 @@ export interface ShowOptions {
 export interface ShowServices {
   readonly sources: Sources;
   readonly clientTokens: Pick<ClientTokens, "ofPage">;
+  /** Tests if users of the project may log in with a mailed code. */
+  readonly offersCodeLogin: (project: Project) => boolean;
   readonly publicUrl: string;
   /** Version of the platform. */
   readonly version: string;
@@ -152,7 +155,7 @@ function fileRoute(read: ReadPageFiles) {
 
 /** Returns what the page shows; null if there is no such event or project. */
 async function dataOf(
-  { sources, clientTokens, clock, publicUrl, version }: ShowServices,
+  { sources, clientTokens, offersCodeLogin, clock, publicUrl, version }: ShowServices,
   {
     event,
     project,
