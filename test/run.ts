@@ -29,7 +29,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
 
 /** Longest time that a process may take, in ms: a test that hangs fails. */
-const processMsMax = 600_000;
+const processMsMax = 900_000;
 /** Time after which a test or suite that has not ended is named, in ms. */
 const namedAfterMs = 300_000;
 /** Most files that share a process. */

@@ -135,6 +135,7 @@ describe("the show", { skip: browserAvailable() }, () => {
     await page.getByLabel("Your name").fill("Çağla");
     await page.getByRole("button", { name: "Join with a name" }).click();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByText("Nothing yet. Vote").waitFor();
     await page.getByRole("link", { name: "Now" }).click();
     await page.locator("article[data-type=poll][data-state=current] button.option").first().click();
     await page.getByText("Counted").first().waitFor();

@@ -103,6 +103,10 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       box.x >= 0.079 * viewport.width && box.y + box.height <= 0.921 * viewport.height,
       JSON.stringify(box),
     );
+    await page.context().setOffline(true);
+    await page.clock.runFor(12_000);
+    assert.equal(await page.locator("main").textContent(), "Louder!Cheers: 0", "the last frame stays, alone");
+    await page.context().setOffline(false);
     assert.deepEqual(faults, []);
     await world.change(cheer, { action: "stop" });
   });

@@ -87,6 +87,12 @@ describe("people in the studio", { skip: browserAvailable() }, () => {
     await page.getByRole("button", { name: "Search" }).click();
     await page.getByRole("button", { name: "Rich" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Poor" }).count(), 0);
+    await page.context().setOffline(true);
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByText("The platform cannot be reached.").waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByRole("button", { name: "Rich" }).waitFor();
   });
 
   it("signs out, bans and lifts the ban, each after a question", async () => {

@@ -103,9 +103,9 @@ describe("the packed package", {
     ]);
   });
 
-  it("is at most 2.1 MB packed, and as large as the table of benchmarks says", () => {
+  it("is at most 2.2 MB packed, and as large as the table of benchmarks says", () => {
     const { size } = statSync(packedPackage());
-    assert.ok(size <= 2_100_000, `${size} bytes`);
+    assert.ok(size <= 2_200_000, `${size} bytes`);
     assertTableSays("the package, packed", [size / 1_000_000]);
   });
 
