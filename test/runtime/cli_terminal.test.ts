@@ -47,7 +47,9 @@ async function answerDialogue(request: IncomingMessage): Promise<string> {
   const polls = Math.min((payload?.polls ?? -1) + 1, pollsMax);
   if (polls === 2) return JSON.stringify({ blocks: [{ type: "alert", severity: "success", text: said }] });
   const task = { id: "t", state: "running", progress: polls * 50, pollIntervalMs: 500 };
-  const actions = /^(?:slow|endless)/.test(said) ? [{ type: "button", label: "Stop", action_id: "stop" }] : [];
+  const actions = /^(?:slow|endless)/.test(said)
+    ? [{ type: "button", label: "Stop", action_id: "stop" }]
+    : [];
   return JSON.stringify({
     blocks: [{ type: "loader", text: "Importing" }],
     actions,
