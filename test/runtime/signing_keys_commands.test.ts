@@ -89,4 +89,18 @@ describe("grandstand signing-keys", { skip: built === undefined && "nothing is b
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /another master secret/);
   });
+
+  it("opens under the next master secret alone once all is sealed anew under it", async () => {
+    const next = "dGhlIG5leHQgc2VjcmV0IG9mIHRoaXMgdGVzdCwgbG9uZyBlbm91Z2g";
+    const old = "dGhlIG9sZCBzZWNyZXQgb2YgdGhpcyB0ZXN0LCBhcyBsb25nIGFzIHRoYXQ";
+    const data = join(folder, "changed");
+    const under = (secret: string) => ({ GRANDSTAND_DATA: data, GRANDSTAND_SECRET: secret });
+    assert.equal((await run(["signing-keys", "list"], under(old))).code, 0);
+    const refused = await run(["secret", "rotate"], under(next));
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /another master secret/);
+    const sealed = await run(["secret", "rotate"], under(`${next},${old}`));
+    assert.equal(sealed.code, 0, sealed.stderr);
+    assert.equal((await run(["signing-keys", "list"], under(next))).code, 0);
+  });
 });
