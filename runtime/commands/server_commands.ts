@@ -90,11 +90,17 @@ async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
     return { data: running.announcement };
   } catch (error) {
     await sink.flush();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const isConflict = error instanceof AppError && error.code === "conflict";
     const message = `Cannot ${kind === "serve" ? "serve" : "work"}: ${reason}`;
     throw isConflict ? conflict(message) : new CliError(exits.failed, message, { code: "failed" });
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isTaken = "code" in error && error.code === "EADDRINUSE";
+  return isTaken ? `${error.message}. Choose another port with --port or GRANDSTAND_PORT` : error.message;
 }
 
 async function createLogger({ log }: Config, sink: LogSink): Promise<Logger> {

@@ -258,7 +258,7 @@ describeOnStores("commands about elements", open => {
       /:7:3: Expected an element, as a map/,
       /:9:\d+: No element is named e/,
       // The server is asked about what has no error of its own.
-      /:11:60: Expected a field of the content type/,
+      /:11:60: Expected no field "\w+": the content type has none here/,
       /:12:11: Expected a content type that the project uses/,
     ]) {
       assert.match(all, text);

@@ -111,7 +111,7 @@ describe("the command", { concurrency: true }, () => {
     const { code, stderr } = await run(["serve", "--demo", "--port", String(address.port)]);
     taken.close();
     assert.equal(code, 1);
-    assert.match(stderr, /Cannot serve: .*EADDRINUSE/);
+    assert.match(stderr, /Cannot serve: .*EADDRINUSE.* Choose another port with --port or GRANDSTAND_PORT/);
   });
 
   it("says that nothing will last where a server has neither Redis nor a folder", async () => {

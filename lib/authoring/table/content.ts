@@ -186,7 +186,11 @@ function fieldFaults(
     if (property === undefined) {
       if (extra === "any") return [];
       const known = properties.map(each => each.key).join(", ");
-      return [{ pointer: `${at}/key`, detail: `Expected a field of the content type: ${known}` }];
+      const detail =
+        known === ""
+          ? `Expected no field "${key}": the content type has none here`
+          : `Expected a field of the content type, not "${key}": ${known}`;
+      return [{ pointer: `${at}/key`, detail }];
     }
     return Object.entries(values).flatMap(([locale, value]) => {
       const detail = isEmpty(value) ? null : valueFault(property, value);
