@@ -15,6 +15,7 @@ interface Fields {
 }
 interface Stored {
   readonly name: string;
+  readonly start_mode: string;
   readonly correct_option: number;
   readonly question: Fields & { readonly options: readonly Fields[] };
 }
@@ -69,6 +70,14 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       return element.name === "The year" && optionTexts(element).join() === "2004,1999,2010";
     });
     assert.equal((await stored(id)).correct_option, 1, "the right option moved");
+    await editor(page).getByText("Time, votes and results").click();
+    await editor(page).getByLabel("Published").selectOption("at a time of the show");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("This time of the show has passed").first().waitFor();
+    assert.equal((await stored(id)).start_mode, "manual", "a time that has passed puts nothing on air");
+    await editor(page).getByLabel("Seconds after the start").fill("86400");
+    await page.clock.runFor(1_600);
+    await until("the time is stored", async () => (await stored(id)).start_mode === "timecode");
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 740 });
     await assertFits(page);

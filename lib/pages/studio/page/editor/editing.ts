@@ -19,6 +19,10 @@ const pauseMs = 1_500;
 /** Time after which a save is tried again that lacked a role, in ms. */
 const againMs = 10_000;
 
+const times: readonly string[] = ["start_mode", "start_offset"];
+const passedText =
+  "This time of the show has passed, so fans would see the element at once. Choose a later one, or take the element by hand.";
+
 /** Attributes that the editor changes; after the first publication those alone that are not frozen. */
 const drafted = [
   "name",
@@ -81,6 +85,7 @@ export class Editing {
   /** Others who edit the element, with the field that they are in. */
   readonly colleagues = signal<readonly string[]>([]);
   readonly #context: ViewContext;
+  readonly #isPassed: (attributes: Attributes) => boolean;
   #drafts = new Drafts("");
   readonly #values = new Map<string, Signal<unknown>>();
   #base: Attributes = {};
@@ -97,9 +102,11 @@ export class Editing {
   #isBusy = false;
   #say: (field: string | null) => void = () => {};
 
-  constructor(context: ViewContext, id: string) {
+  /** `isPassed` tells if an element with these attributes would be on air at once. */
+  constructor(context: ViewContext, id: string, isPassed: (attributes: Attributes) => boolean) {
     this.#context = context;
     this.id = id;
+    this.#isPassed = isPassed;
   }
 
   /** Opens the element, and follows what others do to it until the signal aborts. */
@@ -154,6 +161,13 @@ export class Editing {
   /** Names of the attributes that the server does not have yet. */
   get #changes(): readonly string[] {
     return changesOf(this.#base, this.#mine);
+  }
+
+  /** Those that can be sent: nobody puts an element on air by choosing a time. */
+  get #sendable(): readonly string[] {
+    const changes = this.#changes;
+    const isTimed = !this.isFrozen && changes.some(name => times.includes(name));
+    return isTimed && this.#isPassed(this.#mine) ? changes.filter(name => !times.includes(name)) : changes;
   }
 
   get mine(): Attributes {
@@ -220,8 +234,9 @@ export class Editing {
   /** Sends what is not saved, unless there is something to ask first. */
   async save(): Promise<void> {
     clearTimeout(this.#timer);
-    const changes = this.#changes;
-    if (this.conflicts.value.length > 0 || changes.length === 0) return;
+    const changes = this.#sendable;
+    if (this.conflicts.value.length > 0) return;
+    if (changes.length === 0) return this.#holdTime();
     if (this.#isBusy) {
       this.#saveLater();
       return;
@@ -241,7 +256,7 @@ export class Editing {
       const etag = (await call.whole()).headers.get("etag") ?? "";
       if (this.#heardEtag === this.#etag) this.#heardEtag = etag;
       this.#etag = etag;
-      this.#base = sent;
+      this.#base = { ...this.#base, ...attributes };
       this.faults.value = [];
       this.saved.value = { kind: "saved", at: Date.now() };
       this.rivalName.value = "Somebody";
@@ -251,8 +266,16 @@ export class Editing {
     }
     this.#isBusy = false;
     if (refusal !== null) return await this.#refused(refusal, attributes);
-    if (this.#changes.length > 0) return await this.save();
+    if (this.#sendable.length > 0) return await this.save();
+    this.#holdTime();
     await this.#catchUp();
+  }
+
+  /** Says why a time is not sent, if one is not. */
+  #holdTime(): void {
+    if (this.#changes.length === 0) return;
+    this.faults.value = [{ path: ["start_offset"], text: passedText }];
+    this.saved.value = { kind: "refused", text: passedText };
   }
 
   /** Returns true where not the element alone but the whole event cannot be read. */

@@ -40,7 +40,10 @@ interface PartProps {
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 export function Editor({ context, desk, id, onClose }: EditorProps) {
-  const editing = useMemo(() => new Editing(context, id), [id]);
+  const editing = useMemo(
+    () => new Editing(context, id, attributes => desk.rundown.byHandIfPassed(attributes) !== attributes),
+    [id],
+  );
   const [type, setType] = useState<ContentType | null>(null);
   const [zone, setZone] = useState(ownZone);
   const [failure, setFailure] = useState<unknown>(null);
