@@ -163,7 +163,16 @@ describe("the show", { skip: browserAvailable() }, () => {
     await page.locator('[data-old="true"] li[data-mine=true]').getByText("Çağla").first().waitFor();
     await page.unroute("**/live?*");
     await page.context().setOffline(false);
+    const token: string = await page.evaluate(
+      project => JSON.parse(localStorage.getItem(`grandstand:${project}`) ?? "{}").session.space.token,
+      ids.project,
+    );
+    const body = { action: "prediction", data: { outcome: "exact" } };
+    assert.equal((await world.call("/api/loyalty/action", { token, body })).status, 200);
+    const { points } = (await world.call("/api/loyalty/profile", { token })).json.data.metrics;
     await page.getByRole("link", { name: "Me" }).click();
+    const total = page.locator(".balances dd", { hasText: new RegExp(`^${points}$`) });
+    await total.first().waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Your name").waitFor();
     assert.deepEqual(faults, []);

@@ -34,7 +34,9 @@ export function Me({ show }: { readonly show: Show; readonly rest: string }) {
       isIn ? loyalty.listLoyaltyHistory({ limit: historyLimit }) : [],
     ]).then(
       ([config, profile, challenges, history]) => {
-        if (!isLeft) facts.value = { config, profile, challenges, history };
+        if (isLeft) return;
+        facts.value = { config, profile, challenges, history };
+        if (profile !== null) show.takePoints(profile.metrics);
       },
       // What is on the page stays; the next visit reads it again.
       () => {},

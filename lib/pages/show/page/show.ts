@@ -230,6 +230,11 @@ export class Show {
     this.points.value = metrics;
   }
 
+  /** Takes what was read for something else, as points also come without an action of this device. */
+  takePoints(metrics: Readonly<Record<string, number>>): void {
+    if (JSON.stringify(metrics) !== JSON.stringify(this.points.value)) this.points.value = metrics;
+  }
+
   /** Follows the effects of an action of the fan. */
   async acted(): Promise<void> {
     await Promise.allSettled([this.readPoints(), this.#readNotices()]);
