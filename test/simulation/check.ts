@@ -2,7 +2,14 @@
 
 import { act, register } from "./actors/fans.ts";
 import { type Answer, send } from "./client.ts";
-import { faultsOf, type ShownUser, type TenantModel, type Transaction, type UserModel } from "./model.ts";
+import {
+  faultsOf,
+  faultsOfPerson,
+  type ShownUser,
+  type TenantModel,
+  type Transaction,
+  type UserModel,
+} from "./model.ts";
 import { announced, energyMs, scarfStock } from "./tenants.ts";
 import type { World } from "./world.ts";
 
@@ -12,8 +19,18 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
   const board = await scoresOf(read, model, "overall");
   const cheers = await scoresOf(read, model, "cheers");
   const search = await searched(read);
+  const look = async (user: UserModel): Promise<ShownUser> => {
+    const { userId } = user;
+    const transactions = await transactionsOf(read, user);
+    const { json } = await read(`/internal/loyalty/users/${userId}/reconciliation`);
+    if (transactions.length > 0 && json.data?.ok !== true)
+      world.fault(`the ledger of ${userId} has faults: ${JSON.stringify(json)}`);
+    const { metrics = {}, displayName = null } = search.get(userId) ?? {};
+    const scores = { overall: board.get(userId), cheers: cheers.get(userId) };
+    return { transactions, metrics, displayName, scores };
+  };
   for (const user of model.users.values()) {
-    if (user.operations.size === 0) continue;
+    if (user.operations.size === 0 || user.person !== undefined) continue;
     if (user.isLeaving && !user.isDeleted) continue;
     const found = search.get(user.userId);
     if (user.isDeleted) {
@@ -26,19 +43,20 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
       if (board.has(user.userId)) world.fault(`removed user ${user.userId} is on a board`);
       continue;
     }
-    const transactions = await transactionsOf(read, user);
-    if (transactions.length > 0 && found === undefined) world.fault(`no search finds ${user.userId}`);
-    const shown: ShownUser = {
-      transactions,
-      metrics: found?.metrics ?? {},
-      displayName: found?.displayName ?? null,
-      scores: { overall: board.get(user.userId), cheers: cheers.get(user.userId) },
-    };
+    const shown = await look(user);
+    if (shown.transactions.length > 0 && found === undefined) world.fault(`no search finds ${user.userId}`);
     for (const fault of faultsOf(user, shown)) world.fault(`${model.tenant.name} ${user.userId}: ${fault}`);
-    const { json } = await read(`/internal/loyalty/users/${user.userId}/reconciliation`);
-    if (transactions.length > 0 && json.data?.ok !== true) {
-      world.fault(`the ledger of ${user.userId} has faults: ${JSON.stringify(json)}`);
+  }
+  for (const person of model.addressee === null ? [] : [model.addressee]) {
+    for (const userId of person.merged) {
+      const { points = 0 } = search.get(userId)?.metrics ?? {};
+      const score = board.get(userId) ?? 0;
+      if (points !== 0 || score !== 0)
+        world.fault(`merged user ${userId} has ${points} points, and ${score} on a board`);
     }
+    const users = [...model.users.values()].filter(user => user.person === person);
+    const shown = await Promise.all(users.map(look));
+    for (const fault of faultsOfPerson(users, shown)) world.fault(`${person.name}: ${fault}`);
   }
   await checkStock(world, model, read);
 }

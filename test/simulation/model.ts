@@ -27,6 +27,24 @@ export interface Operation {
 /** Whether votes for an element are taken: at all processes, at some of them, or no more. */
 export type PollState = "changing" | "open" | "closed";
 
+/** Somebody whose users go into one. */
+export interface Person {
+  /** The address or account by which the person signs in. */
+  readonly name: string;
+  /** The user that the person signs in as, once an answer has said so. */
+  userId: string | null;
+  /** Users that were merged for certain. */
+  readonly merged: Set<string>;
+}
+
+/** A person who logs in by codes to an address. */
+export interface Addressee extends Person {
+  /** Codes that logged the person in. */
+  readonly spent: Set<string>;
+  /** False once a code may be on its way late, or a login may have ended unseen. */
+  isClear: boolean;
+}
+
 /** A user of a tenant. */
 export class UserModel {
   readonly userId: string;
@@ -38,6 +56,8 @@ export class UserModel {
   isDeleted = false;
   /** True while it is not known if the user was deleted. */
   isLeaving = false;
+  /** The person whom all users are that were or may be merged; undefined for a user who is nobody else. */
+  person: Person | undefined = undefined;
 
   constructor(userId: string) {
     this.userId = userId;
@@ -70,6 +90,10 @@ export class TenantModel {
   readonly exports: Map<string, readonly string[]> = new Map();
   /** Boards whose rebuild has not ended well, once for each. */
   readonly rebuilds: Set<{ readonly leaderboardId: string }> = new Set();
+  /** The fan who logs in by codes. */
+  addressee: Addressee | null = null;
+  /** Token of the app, with which users log in by code. */
+  clientToken = "";
   /** Header fields of a back end that may do anything. */
   credentials: Readonly<Record<string, string>> = {};
 
@@ -93,7 +117,7 @@ export interface Transaction {
   readonly amount: number;
   readonly balanceAfter: number;
   readonly reason: string;
-  readonly source: { readonly type: string; readonly id: string };
+  readonly source: { readonly type: string; readonly id: string | null };
   readonly actionId: string | null;
 }
 
@@ -131,6 +155,27 @@ export function faultsOf(user: UserModel, shown: ShownUser): readonly string[] {
   if (!names.includes(shown.displayName))
     faults.push(`is named ${shown.displayName} in place of ${names.join(" or ")}`);
   return faults;
+}
+
+/** True for what a user who goes into another loses, and for what the other gets. */
+function isTransfer({ reason, source }: Transaction): boolean {
+  return reason === "adjusted" || (reason === "rewardGranted" && source.id === null);
+}
+
+/** Returns what is wrong with what is shown of all users of a person: together they have what one user would. */
+export function faultsOfPerson(users: readonly UserModel[], shown: readonly ShownUser[]): readonly string[] {
+  const whole = new UserModel("");
+  for (const { operations } of users)
+    for (const [id, operation] of operations) whole.operations.set(id, operation);
+  const transactions = shown.flatMap(one => one.transactions).filter(one => !isTransfer(one));
+  const sum = (of: (one: ShownUser) => number | undefined): number =>
+    shown.reduce((total, one) => total + (of(one) ?? 0), 0);
+  return faultsOf(whole, {
+    transactions,
+    metrics: { points: sum(one => one.metrics.points), energy: sum(one => one.metrics.energy) },
+    displayName: null,
+    scores: { overall: sum(one => one.scores.overall), cheers: sum(one => one.scores.cheers) },
+  });
 }
 
 /** Compares every operation with the transactions that it left. */

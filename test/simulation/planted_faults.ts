@@ -106,6 +106,24 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: "+ pending > max;",
   },
   {
+    name: "a mailed code logs in again and again",
+    file: "lib/fans/identity/codes/codes.ts",
+    text: "apply: state => consume(state, hash) }",
+    replacement: "apply: state => ({ ...consume(state, hash), writes: [] }) }",
+  },
+  {
+    name: "a guest who is merged twice brings points twice",
+    file: "lib/fans/loyalty/merge_users.ts",
+    text: "if (stored !== null || isEmpty) return null;",
+    replacement: "if (isEmpty) return null;",
+  },
+  {
+    name: "the address of a broken registration becomes free",
+    file: "lib/fans/identity/providers/managed_pool/code_login.ts",
+    text: "found.account?.isEmailVerified === false",
+    replacement: "found.account === undefined",
+  },
+  {
     name: "a refresh token is exchanged again and again",
     file: "lib/fans/identity/sessions/sessions.ts",
     text: 'return { writes: [], answer: { type: "refreshed", row, user } };',

@@ -8,6 +8,7 @@ import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
 import { endRebuilds, playAdmin } from "./actors/admins.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
+import { endCodeLogins, playCodeLogin } from "./actors/code_logins.ts";
 import { playFan } from "./actors/fans.ts";
 import { playMember } from "./actors/members.ts";
 import { checkExports, playOperator } from "./actors/operators.ts";
@@ -91,8 +92,10 @@ async function play(world: World): Promise<void> {
     const key = await first?.platform.apiKeys.create({ organisationId, name: "CRM", permissions });
     if (key === undefined) throw new Error("There is no process");
     model.credentials = { "x-api-key": key.key, "x-api-secret": key.secret };
+    model.clientToken = (await first?.platform.clientTokens.issue(model.tenant.projectId)) ?? "";
     for (let number = 0; number < 2; number++) clients.push(playFan(world, model, number));
     clients.push(playBackEnd(world, model, model.credentials));
+    clients.push(playCodeLogin(world, model));
     clients.push(playMember(world, model, 1), playOperator(world, model));
     const [admin, novice] = [
       await tokenOf(world, model, "editor", true),
@@ -107,6 +110,7 @@ async function play(world: World): Promise<void> {
   scheduler.note("the weather clears");
   await world.heal();
   scheduler.note("all processes run");
+  for (const model of world.tenants) await endCodeLogins(world, model);
   await settle(world);
   scheduler.note("all is settled");
   for (const model of world.tenants) await checkService(world, model);

@@ -131,7 +131,7 @@ export async function seedTenants(store: Store, clock: () => number): Promise<vo
             { id: "cheers", source: { type: "action", action: "cheer" } },
             { id: "manual", operator: "sum" },
           ],
-          identity: { emailVerification: "off" },
+          identity: { emailVerification: "off", codeLogin: "on" },
         },
       })),
       events: [],

@@ -8,6 +8,8 @@ import { pick } from "./choice.ts";
 /** A fan who may act. */
 export interface Fan {
   readonly user: UserModel;
+  /** Proves a guest, who thereby becomes an account or goes into one. */
+  readonly pair: { readonly externalId: string; readonly deviceId: string };
   token: string;
 }
 
@@ -63,7 +65,8 @@ export async function register(world: World, model: TenantModel, number: number)
     world.fault(`a fresh session record was refused: ${issued.text}`);
     return null;
   }
-  return { user: model.user(record.userId), token: issued.json.data.accessToken };
+  const { userId, externalId, deviceId } = record;
+  return { user: model.user(userId), pair: { externalId, deviceId }, token: issued.json.data.accessToken };
 }
 
 function deviceOf(number: number): string {
@@ -71,7 +74,12 @@ function deviceOf(number: number): string {
 }
 
 /** Reports an action, now and then twice under one id. */
-export async function act(world: World, model: TenantModel, { user, token }: Fan, id: string): Promise<void> {
+export async function act(
+  world: World,
+  model: TenantModel,
+  { user, token }: Pick<Fan, "user" | "token">,
+  id: string,
+): Promise<void> {
   const name = world.scheduler.random.pick(["cheer", "vote"]);
   const operation = user.begin(id, { kind: "action", name, amount: amountOf("action", name) });
   const body = { action: name, data: { by: model.tenant.mark }, actionId: id };
