@@ -51,14 +51,19 @@ export interface SessionOptions extends Omit<ClientOptions<Record<string, never>
   /** Called when a renewal was refused, so that the fan has to sign in again. */
   readonly onEnd?: (reason: GrandstandError, user: FanUser) => void;
   /** Called when a fan signed in (the user) or out (null), here or in another tab with the same `localStorage`. */
-  readonly onChange?: (user: FanUser | null) => void;
+  readonly onChange?: ChangeListener;
 }
+
+type ChangeListener = (user: FanUser | null) => void;
 
 type TokenKind = "user" | "space";
 
 /** Keeps the session of a fan, and gives calls its tokens. */
 export class FanSession implements Credentials {
+  /** The project whose fans sign in. */
+  readonly projectId: string;
   readonly #options: SessionOptions;
+  readonly #listeners = new Set<ChangeListener>();
   readonly #stored: StoredValue<DeviceState>;
   readonly #identity: Client<{ identity: typeof identity }>["identity"];
   readonly #environment: ClientEnvironment;
@@ -70,7 +75,9 @@ export class FanSession implements Credentials {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { projectId } = options;
+    const { projectId, onChange } = options;
+    this.projectId = projectId;
+    if (onChange !== undefined) this.#listeners.add(onChange);
     const storage = openStorage(options.storage);
     this.#key = `grandstand:${projectId}`;
     this.#environment = environmentOf(options);
@@ -84,6 +91,12 @@ export class FanSession implements Credentials {
   async user(): Promise<FanUser | null> {
     const session = await this.#session();
     return session === null ? null : userOf(session);
+  }
+
+  /** Calls a listener as `onChange` of the options is called. Returns a function that ends this. */
+  subscribe(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Returns the id of this device, for `checkUser` and `checkSocialUser`. */
@@ -260,7 +273,7 @@ export class FanSession implements Credentials {
 
   #selector(provider: string) {
     const strategy = isSimple(provider) ? "simplified" : "email";
-    return { projectId: this.#options.projectId, strategy, provider };
+    return { projectId: this.projectId, strategy, provider };
   }
 
   async #session(): Promise<SignedIn | null> {
@@ -299,7 +312,8 @@ export class FanSession implements Credentials {
     this.#state = state;
     const { session } = state;
     const isSame = session?.userId === before?.userId && session?.provider === before?.provider;
-    if (!isSame) this.#options.onChange?.(session && userOf(session));
+    if (isSame) return;
+    for (const listener of this.#listeners) listener(session && userOf(session));
   }
 
   async #end(reason: GrandstandError): Promise<void> {

@@ -22,16 +22,21 @@ interface Example {
   /** The guide and the number of the block in it. */
   readonly title: string;
   readonly name: string;
+  readonly file: string;
   readonly code: string;
 }
 
 const guides = files.filter(file => /^(lib|adapters|runtime)\/.*README\.md$/.test(file));
 const examples: readonly Example[] = guides.flatMap(guide =>
-  [...textOf(guide).matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = ""], index) => ({
-    title: `${guide}, block ${index + 1}`,
-    name: `${guide.replace("/README.md", "").replaceAll("/", "_")}_${index + 1}`,
-    code,
-  })),
+  [...textOf(guide).matchAll(/^```(tsx?)\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""], index) => {
+    const name = `${guide.replace("/README.md", "").replaceAll("/", "_")}_${index + 1}`;
+    return {
+      title: `${guide}, block ${index + 1}`,
+      name,
+      file: `${folder}${name}.${language}`,
+      code: language === "tsx" ? `/** @jsxImportSource react */\n${code}` : code,
+    };
+  }),
 );
 
 /** Resolves the package's own name to its sources, as for the compiler. */
@@ -52,12 +57,17 @@ describe("the guides", () => {
 
   before(() => {
     mkdirSync(folder, { recursive: true });
-    for (const { name, code } of examples) writeFileSync(`${folder}${name}.ts`, code);
+    for (const { file, code } of examples) writeFileSync(file, code);
   });
 
   it("show TypeScript that compiles", { skip: skipUnlessFull("the types of the package") }, async () => {
     const compilerOptions = { paths: declarationPaths() };
-    const settings = { extends: `${root}tsconfig.json`, compilerOptions, include: ["*.ts"], exclude: [] };
+    const settings = {
+      extends: `${root}tsconfig.json`,
+      compilerOptions,
+      include: ["*.ts", "*.tsx"],
+      exclude: [],
+    };
     writeFileSync(`${folder}tsconfig.json`, JSON.stringify(settings));
     const compiler = `${root}node_modules/typescript/bin/tsc`;
     const { stdout } = await run(process.execPath, [compiler, "-p", folder]).catch(
@@ -69,7 +79,7 @@ describe("the guides", () => {
   it("show TypeScript that can be bundled", async () => {
     await build({
       absWorkingDir: root,
-      entryPoints: examples.map(({ name }) => `${folder}${name}.ts`),
+      entryPoints: examples.map(({ file }) => file),
       outdir: folder,
       outExtension: { ".js": ".mjs" },
       bundle: true,

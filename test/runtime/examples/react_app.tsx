@@ -1,0 +1,98 @@
+/** @jsxImportSource react */
+/** A page of a club in React: who is signed in, the points, the board and the show. */
+
+import { type createFanClient, feeds, leaderboards, loyalty } from "grandstand/client";
+import { FanProvider, useEvent, useFan, useLeaderboard, useProfile } from "grandstand/react";
+import { useState } from "react";
+
+/** The parts of the API that the page calls. */
+export const areas = { feeds, leaderboards, loyalty };
+type Client = ReturnType<typeof createFanClient<typeof areas>>;
+
+/** The page. The client is created once, outside of it. */
+export function App({ client, eventId }: { readonly client: Client; readonly eventId: string }) {
+  return (
+    <FanProvider client={client}>
+      <Door />
+      <Points />
+      <Board />
+      <Show eventId={eventId} />
+    </FanProvider>
+  );
+}
+
+function Door() {
+  const { client, user } = useFan<typeof areas>();
+  const [username, setUsername] = useState("");
+  if (user === undefined) return <p>Who is there?</p>;
+  if (user !== null) {
+    return (
+      <button type="button" onClick={() => client.session.logOut()}>
+        Log out
+      </button>
+    );
+  }
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault();
+        void client.session.register({ provider: "noLogin", username });
+      }}
+    >
+      <label>
+        Your name <input value={username} onChange={event => setUsername(event.target.value)} />
+      </label>
+      <button type="submit">Join</button>
+    </form>
+  );
+}
+
+function Points() {
+  const { client, user } = useFan<typeof areas>();
+  const { data, error, refresh } = useProfile();
+  async function share(): Promise<void> {
+    await client.loyalty.reportAction({ body: { action: "share" } });
+    refresh();
+  }
+  if (!user) return null;
+  return (
+    <section>
+      <output>{data === undefined ? "…" : `${data.metrics.points ?? 0} points`}</output>
+      <button type="button" onClick={share}>
+        Share the match
+      </button>
+      {error !== undefined && <p role="alert">{String(error)}</p>}
+    </section>
+  );
+}
+
+function Board() {
+  const [leaderboardId, setId] = useState("overall");
+  const { data, error, isLoading, isLost } = useLeaderboard({ leaderboardId });
+  return (
+    <section aria-busy={isLoading || isLost}>
+      <select value={leaderboardId} onChange={event => setId(event.target.value)} aria-label="Board">
+        <option>overall</option>
+        <option>unknown</option>
+      </select>
+      <ol>
+        {data?.data.map(({ userId, rank, publicProfile, score }) => (
+          <li key={userId} value={rank}>
+            {publicProfile.username}: {score}
+          </li>
+        ))}
+      </ol>
+      {error !== undefined && <p role="alert">{String(error)}</p>}
+    </section>
+  );
+}
+
+function Show({ eventId }: { readonly eventId: string }) {
+  const { data } = useEvent({ eventId, projectBoards: "overall" });
+  if (data === undefined) return <p>The show is being read.</p>;
+  return (
+    <p>
+      {data.history.timeline.length} elements, {data.projectLeaderboards.overall?.totalCount ?? 0} fans
+    </p>
+  );
+}
