@@ -5,7 +5,7 @@ import type { EventAnalytics } from "../../../client/mod.ts";
 import { isoIn, saveTable } from "../../shared/page/files.ts";
 import { type Axis, Plot } from "../../shared/page/plot.tsx";
 import { metricTitles, readZone, Shown, useAnswer, type Zone } from "./answers.tsx";
-import { type Resource, textOf } from "./api.ts";
+import { allOf, type Resource, textOf } from "./api.ts";
 import { choicesOf, meanOf, titleOf } from "./results.ts";
 import type { ViewContext } from "./view.ts";
 
@@ -83,7 +83,7 @@ async function readKnown(context: ViewContext, step: number): Promise<Known> {
   const [{ attributes: figures }, zone, found, titles, { timeline }] = await Promise.all([
     api.control.readEventAnalytics({ eventId, step: String(step) } as never, { signal }),
     readZone(context),
-    readElements(context, eventId),
+    allOf(api.control.listEventElements({ eventId, "page[count]": 100 }, { signal })),
     metricTitles(context),
     api.feeds.getHistory({ prefix: eventId.slice(0, 2), eventId }, { signal }),
   ]);
@@ -95,13 +95,6 @@ async function readKnown(context: ViewContext, step: number): Promise<Known> {
     elements: new Map(found.map(element => [element.id, element])),
     shown: new Map(timeline.map(({ id, answers = [] }) => [id, answers.length])),
   };
-}
-
-async function readElements({ api, signal }: ViewContext, eventId: string): Promise<readonly Resource[]> {
-  const found: Resource[] = [];
-  const query = { eventId, "page[count]": 100 } as const;
-  for await (const each of api.control.listEventElements(query, { signal })) found.push(each as Resource);
-  return found;
 }
 
 function spanOf({ steps: found }: Figures): number {

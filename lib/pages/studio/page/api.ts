@@ -22,6 +22,13 @@ export interface Document<D = Resource> {
   readonly included?: readonly Resource[];
 }
 
+/** Reads all pages of a list. */
+export async function allOf(list: AsyncIterable<unknown>): Promise<readonly Resource[]> {
+  const found: Resource[] = [];
+  for await (const each of list) found.push(each as Resource);
+  return found;
+}
+
 export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
 export type ScopeType = (typeof scopeTypes)[number];
 

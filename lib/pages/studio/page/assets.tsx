@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
-import { type Api, cursorOf, type Resource, textOf } from "./api.ts";
+import { type Api, allOf, cursorOf, type Resource, textOf } from "./api.ts";
 import { messageOf } from "./problem.ts";
 import { Act, ask, Dialog, Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
@@ -150,15 +150,8 @@ export async function readAssets(
   return { assets: data as readonly Resource[], total: meta?.total ?? data.length, next: cursorOf(links) };
 }
 
-async function allTags(api: Api, spaceId: string, signal: AbortSignal): Promise<readonly Resource[]> {
-  const found: Resource[] = [];
-  for await (const tag of api.control.listSpaceTags(
-    { spaceId, sort: "name", "page[count]": 100 },
-    { signal },
-  )) {
-    found.push(tag as Resource);
-  }
-  return found;
+function allTags(api: Api, spaceId: string, signal: AbortSignal): Promise<readonly Resource[]> {
+  return allOf(api.control.listSpaceTags({ spaceId, sort: "name", "page[count]": 100 }, { signal }));
 }
 
 export async function uploadOne(api: Api, spaceId: string, file: File): Promise<string> {

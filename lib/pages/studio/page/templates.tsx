@@ -1,7 +1,7 @@
 /** Templates of a project's events: made from an event, used for new ones. */
 
 import { useEffect, useState } from "preact/hooks";
-import { type Resource, textOf } from "./api.ts";
+import { allOf, type Resource, textOf } from "./api.ts";
 import { hrefOf } from "./places.ts";
 import { messageOf } from "./problem.ts";
 import { Act, ask, Dialog, DialogButtons, Problem } from "./ui.tsx";
@@ -89,15 +89,10 @@ export function TemplatesView({ context }: { readonly context: ViewContext }) {
 }
 
 async function readAll({ api, signal }: ViewContext, projectId: string): Promise<Listed> {
-  const templates: Resource[] = [];
   const query = { projectId, sort: "name", "page[count]": 100 } as const;
-  const listing = async (): Promise<void> => {
-    for await (const each of api.control.listProjectEventTemplates(query, { signal }))
-      templates.push(each as Resource);
-  };
-  const [{ data: events }] = await Promise.all([
+  const [{ data: events }, templates] = await Promise.all([
     api.scopesBelow("events", projectId, { "page[count]": eventsMax }, signal),
-    listing(),
+    allOf(api.control.listProjectEventTemplates(query, { signal })),
   ]);
   return { templates, events };
 }

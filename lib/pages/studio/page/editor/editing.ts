@@ -271,9 +271,14 @@ export class Editing {
     await this.#catchUp();
   }
 
-  /** Says why a time is not sent, if one is not. */
+  /** Says why a time is not sent, if one is not; else nothing is left to save. */
   #holdTime(): void {
-    if (this.#changes.length === 0) return;
+    if (this.#changes.length === 0) {
+      if (this.saved.value.kind === "saved") return;
+      this.faults.value = [];
+      this.saved.value = { kind: "saved", at: null };
+      return;
+    }
     this.faults.value = [{ path: ["start_offset"], text: passedText }];
     this.saved.value = { kind: "refused", text: passedText };
   }

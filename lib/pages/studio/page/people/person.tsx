@@ -39,10 +39,7 @@ function callsAbout(
     account: () => orNull(identity.getProjectUser(named, options)),
     sessions: () => orNull(identity.listUserSessions(named, options)),
     profile: () => orNull(audience.getSpaceProfiles(own, options)) as Promise<Profile | null>,
-    transactions: () => audience.listSpaceTransactions({ ...own, limit: 100 }, options),
-    challenges: () => audience.listSpaceChallenges({ ...own, limit: 100 }, options),
-    notifications: () => audience.listSpaceNotifications({ ...own, limit: 50 }, options),
-    trail: () => orNull(identity.listUserAudit({ ...named, limit: 50 }, options)),
+    everything: () => audience.getUserData({ userId, space_id: spaceId }, options),
   };
 }
 
@@ -199,33 +196,10 @@ function Actions({ context, tenants, userId, account, act, onLeave, onDownload }
   );
 }
 
-/** Keeps all that is known of a person as one file. */
+/** Keeps the document with all that is kept about a person as one file. */
 async function download(calls: ReturnType<typeof callsAbout>, userId: string): Promise<void> {
-  const [account, sessions, profile, trail] = await Promise.all([
-    calls.account(),
-    calls.sessions(),
-    calls.profile(),
-    calls.trail(),
-  ]);
-  const all: Record<string, unknown[]> = { transactions: [], challenges: [], notifications: [] };
-  for (const name of ["transactions", "challenges", "notifications"] as const) {
-    try {
-      for await (const entry of calls[name]() as unknown as AsyncIterable<unknown>) all[name]?.push(entry);
-    } catch (error) {
-      // Who never took part has no such list.
-      if (!isMissing(error)) throw error;
-    }
-  }
-  const data = {
-    userId,
-    writtenAt: new Date().toISOString(),
-    account,
-    profile,
-    sessions: sessions?.sessions ?? [],
-    trail: trail?.entries ?? [],
-    ...all,
-  };
-  saveFile(`person-${userId.replace(/[^\w-]/g, "_")}.json`, JSON.stringify(data, null, 2));
+  const document = await calls.everything();
+  saveFile(`person-${userId.replace(/[^\w-]/g, "_")}.json`, JSON.stringify(document, null, 2));
 }
 
 interface BanProps {

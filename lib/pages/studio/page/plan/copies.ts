@@ -9,7 +9,7 @@ import {
 } from "../../../../authoring/table/element_batches.ts";
 import { mapTexts, tokenOf } from "../../../../authoring/table/references.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
-import type { Resource } from "../api.ts";
+import { allOf, type Resource } from "../api.ts";
 import type { Item, Rundown } from "../run/rundown.ts";
 import { attributesToCopy, type Inverse, type Operation } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
@@ -52,11 +52,9 @@ async function readElements(
   eventId: string,
   ids: ReadonlySet<string>,
 ): Promise<readonly Resource[]> {
-  const found: Resource[] = [];
   const query = { eventId, sort: "position", "page[count]": 100 } as const;
-  for await (const each of api.control.listEventElements(query, { signal }))
-    if (ids.has(each.id)) found.push(each as Resource);
-  return found;
+  const all = await allOf(api.control.listEventElements(query, { signal }));
+  return all.filter(({ id }) => ids.has(id));
 }
 
 interface CopyOptions {

@@ -1,7 +1,7 @@
 /** The events of a project: when they are, which overlap, and new ones. */
 
 import { useEffect, useState } from "preact/hooks";
-import { type PageQuery, type Resource, textOf } from "../api.ts";
+import { allOf, type PageQuery, type Resource, textOf } from "../api.ts";
 import { useCommands } from "../palette.tsx";
 import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
@@ -110,13 +110,7 @@ function NewEvent({ context, close, ...shown }: NewEventProps) {
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const query = { projectId: project.id, sort: "name", "page[count]": 100 } as const;
-    async function read(): Promise<void> {
-      const found: Resource[] = [];
-      for await (const each of api.control.listProjectEventTemplates(query, { signal }))
-        found.push(each as Resource);
-      setTemplates(found);
-    }
-    read().catch(() => {});
+    allOf(api.control.listProjectEventTemplates(query, { signal })).then(setTemplates, () => {});
   }, []);
   function submit(event: SubmitEvent): void {
     event.preventDefault();
