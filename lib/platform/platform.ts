@@ -151,7 +151,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const services = createServices(resolved, authority);
   metrics?.readFigures({ ...resolved, ...services, version });
   const areas = createAreas(services);
-  const readiness = new Readiness({ ...resolved, issuer, hasWorker: services.actions.hasWorker });
+  const readiness = new Readiness({ ...resolved, issuer, keyRing, hasWorker: services.actions.hasWorker });
   const http = handlerOptions(resolved, services, readiness);
   // Asked for once the router is there.
   const document = async () =>

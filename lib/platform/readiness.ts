@@ -3,6 +3,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { object, record, string } from "valibot";
 import type { Clock } from "../auth/mod.ts";
 import { storedIssuer } from "../auth/tokens/jwks_routes.ts";
+import type { KeyRing } from "../auth/tokens/key_ring.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { escapeHtml } from "../base/text/mod.ts";
 import {
@@ -19,7 +20,7 @@ import { prefersHtml } from "../http/replies/replies.ts";
 import type { Store } from "../storage/mod.ts";
 import { platformPartition } from "../storage/names.ts";
 
-/** Time for which a probe proves that the store takes writes and is the same, in ms. */
+/** Time for which a probe proves that the store takes writes, is the same and opens, in ms. */
 const probeAgeMs = 1_000;
 /** Time for which warnings are kept, and without a worker before one is missed, in ms. */
 const warningAgeMs = 60_000;
@@ -36,13 +37,14 @@ interface ReadinessOptions {
   readonly logger: Logger;
   /** The issuer that the store had when the process started. */
   readonly issuer: string;
+  readonly keyRing: Pick<KeyRing, "check">;
   /** Returns false if queued actions wait for a worker that does not run. */
   readonly hasWorker: () => Promise<boolean>;
 }
 
 /**
- * Says if this process can serve requests: the store answers, takes writes and is the one that the process opened, and
- * the process is not about to stop.
+ * Says if this process can serve requests: the store answers, takes writes, is the one that the process opened and is sealed
+ * under a secret that the process has, and the process is not about to stop.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -50,6 +52,7 @@ export class Readiness {
   #probedAt = Number.NEGATIVE_INFINITY;
   #probing: Promise<void> | undefined;
   #isReplaced = false;
+  #isSealed = false;
   #workerSeenAt: number;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #warnings: readonly ReadinessWarning[] = [];
@@ -109,10 +112,28 @@ export class Readiness {
     if (!(await this.#isSameStore())) {
       throw new AppError("storage_unavailable", "Cannot use the store: it is not the one that was opened");
     }
+    await this.#openKeys();
     await store.commit(platformPartition("health"), {
       writes: [{ type: "put", key: "written", value: String(now) }],
     });
     this.#probedAt = now;
+  }
+
+  /** Opens the key ring, which `secret rotate` may have sealed under a secret that this process does not have; logs that once. */
+  async #openKeys(): Promise<void> {
+    const { keyRing, logger } = this.#options;
+    try {
+      await keyRing.check();
+      this.#isSealed = false;
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      if (!this.#isSealed) logger.log("error", "key_ring_sealed", { error: String(error) });
+      this.#isSealed = true;
+      throw new AppError(
+        "storage_unavailable",
+        "Cannot use the store: it is sealed under a master secret that this process does not have",
+      );
+    }
   }
 
   /** Returns false, and logs it once, if the store was emptied or replaced: its issuer is gone or another one. */

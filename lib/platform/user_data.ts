@@ -8,10 +8,10 @@ import { type DeadLetterQueue, deadActionRecords } from "../fans/audience/worker
 import { directoryPartition, projectsKey, spacesKey } from "../fans/directory/records.ts";
 import type { UserData } from "../fans/exports/mod.ts";
 import type { Sessions } from "../fans/identity/mod.ts";
-import { identityRecords } from "../fans/identity/user_records.ts";
+import { identityRecords, mergedUserKind } from "../fans/identity/user_records.ts";
 import type { Leaderboards } from "../fans/leaderboards/mod.ts";
 import type { Loyalty } from "../fans/loyalty/mod.ts";
-import type { Partition, Store, UserRecord, UserRecordKind, UserRecords } from "../storage/mod.ts";
+import type { Partition, Store, UserRecordKind, UserRecords } from "../storage/mod.ts";
 
 /** Records about users that no area reads for itself: their partitions are of others, or of nobody. */
 const others: readonly UserRecordKind[] = [
@@ -66,21 +66,14 @@ export function createUserData(services: UserDataServices): UserData {
       for (const id of waiting) {
         for (const area of areas) {
           for await (const record of area.read({ organisationId, userId: id, projectIds })) {
-            const from = mergedUserIn(record);
-            if (from !== undefined && !waiting.includes(from)) waiting.push(from);
+            const merged = record.kind === mergedUserKind ? String(record.data) : id;
+            if (!waiting.includes(merged)) waiting.push(merged);
             yield { userId: id, ...record };
           }
         }
       }
     },
   };
-}
-
-/** Returns the user who was merged into this one by a record of the history. */
-function mergedUserIn({ kind, data }: UserRecord): string | undefined {
-  if (kind !== "history") return undefined;
-  return (data as { readonly grant?: { readonly inheritance?: { readonly from: string } } }).grant
-    ?.inheritance?.from;
 }
 
 async function projectsOf(store: Store, organisationId: string): Promise<readonly string[]> {

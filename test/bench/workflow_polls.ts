@@ -44,6 +44,7 @@ function counting(store: Store): Store {
 
 const role = {
   type: "scope_roles",
+  id: "e",
   attributes: { role: "creator" },
   meta: { parents: [{ type: "organisations", id: "o" }] },
 };
@@ -79,6 +80,7 @@ async function runServer(): Promise<void> {
     { port: 0 },
   );
   process.send?.(server.url);
+  process.once("disconnect", () => process.exit());
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 200 });

@@ -125,7 +125,7 @@ describeOnStores("the deletion of an account", open => {
     assert.equal((await desk.world.call(path, { method: "DELETE", token: accessToken })).status, 200);
     await desk.world.platform.idle();
     assert.deepEqual(await remainsOf(desk.world.store, userId), []);
-    assert.deepEqual(await remainsOf(desk.world.store, guest.userId), ["user"]);
+    assert.deepEqual(await remainsOf(desk.world.store, guest.userId), []);
   });
 
   it("needs a login within 15 minutes, and a token of the provider", async t => {

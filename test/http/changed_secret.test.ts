@@ -56,6 +56,8 @@ it("lets users, back ends and authors go on while both secrets are given", async
   };
 
   await assert.rejects(platformWith(next), /sealed under another master secret/);
+  const old = await platformWith(first);
+  t.after(() => old.close());
   const both = await platformWith([next, first]);
   t.after(() => both.close());
   const authorized = await ask(both, "/api/loyalty/profile", {
@@ -76,7 +78,12 @@ it("lets users, back ends and authors go on while both secrets are given", async
   };
   await assert.rejects(sealAnew({ ...sealing, onProgress: die }), /it died/);
   assert.equal(await find(both), 200);
+  assert.equal((await ask(both, "/readyz")).status, 200);
   await sealAnew(sealing);
+  clock.advance(1_000);
+  const notReady = await ask(old, "/readyz");
+  assert.deepEqual([notReady.status, (await notReady.json()).code], [503, "storage_unavailable"]);
+  assert.equal((await ask(both, "/readyz")).status, 200);
   const alone = await platformWith(next);
   t.after(() => alone.close());
   assert.equal((await alone.apiKeys.verify(key.key, key.secret)).keyId, key.key);

@@ -5,15 +5,9 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
-import { CircuitBreaker } from "../../base/outbound/outbound.ts";
 import type { Logger } from "../../http/mod.ts";
-import { Cache } from "../../storage/background/mod.ts";
 import { base64url, type Clock, utf8 } from "../crypto/mod.ts";
-import { type Discovery, discover, endpointOf, jsonBody, providerError, type RemoteFetch } from "./mod.ts";
-
-const providersMax = 1_000;
-const documentAgeMs = 600_000;
-const documentStaleMs = 86_400_000;
+import { cachedByIssuer, discover, endpointOf, jsonBody, providerError, type RemoteFetch } from "./mod.ts";
 
 /** The application as its provider knows it. */
 export interface OpenIdClient {
@@ -42,18 +36,7 @@ export type CodeFlow = ReturnType<typeof createCodeFlow>;
 
 /** Creates the flow. Create one per process, as it caches discovery documents. */
 export function createCodeFlow({ fetch, clock, logger, clientSecret }: CodeFlowOptions) {
-  const circuits = new Cache<CircuitBreaker>({ entriesMax: providersMax });
-  const documents = new Cache<Discovery>({
-    entriesMax: providersMax,
-    maxAgeMs: documentAgeMs,
-    staleMs: documentStaleMs - documentAgeMs,
-    clock,
-  });
-  async function load(issuer: string): Promise<{ readonly value: Discovery }> {
-    const circuit = circuits.get(issuer) ?? new CircuitBreaker(clock);
-    circuits.set(issuer, circuit);
-    return { value: await circuit.run(() => discover(issuer, fetch)) };
-  }
+  const documentOf = cachedByIssuer(clock, issuer => discover(issuer, fetch));
   return {
     /** Returns the address at the provider that the user's browser goes to. `more` adds parameters. */
     async authorizationUrl(
@@ -61,7 +44,7 @@ export function createCodeFlow({ fetch, clock, logger, clientSecret }: CodeFlowO
       { redirectUri, verifier }: CodeLogin,
       more: Readonly<Record<string, string>>,
     ): Promise<string> {
-      const url = endpointOf(await documents.getOrLoad(issuer, load), "authorization_endpoint");
+      const url = endpointOf(await documentOf(issuer), "authorization_endpoint");
       const parameters = {
         ...more,
         response_type: "code",
@@ -79,7 +62,7 @@ export function createCodeFlow({ fetch, clock, logger, clientSecret }: CodeFlowO
      * @throws {AppError} `provider_unavailable`, `provider_error`.
      */
     async redeem(client: OpenIdClient, login: CodeLogin, code: string): Promise<string | null> {
-      const document = await documents.getOrLoad(client.issuer, load);
+      const document = await documentOf(client.issuer);
       const form = new URLSearchParams({
         grant_type: "authorization_code",
         code,

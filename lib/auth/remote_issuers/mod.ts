@@ -202,25 +202,34 @@ interface RemoteIssuersOptions {
   readonly logger?: Logger;
 }
 
-/** Creates the verification. Create one per process, as it caches keys. */
-export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuers {
-  const { clock, logger = silentLogger } = options;
+/** Keeps what issuers publish for a while. An issuer that fails again and again is left alone for a time. */
+export function cachedByIssuer<T>(
+  clock: Clock,
+  read: (issuer: string) => Promise<T>,
+): (issuer: string) => T | Promise<T> {
   const circuits = new Cache<CircuitBreaker>({ entriesMax: issuersMax });
-  const keySets = new Cache<KeySet>({
+  const cached = new Cache<T>({
     entriesMax: issuersMax,
     maxAgeMs: keysAgeMs,
     staleMs: keysStaleMs - keysAgeMs,
     clock,
   });
-  async function load(issuer: string): Promise<{ readonly value: KeySet }> {
+  async function load(issuer: string): Promise<{ readonly value: T }> {
     const circuit = circuits.get(issuer) ?? new CircuitBreaker(clock);
     circuits.set(issuer, circuit);
-    return { value: await circuit.run(() => loadKeys(issuer, options)) };
+    return { value: await circuit.run(() => read(issuer)) };
   }
+  return issuer => cached.getOrLoad(issuer, load);
+}
+
+/** Creates the verification. Create one per process, as it caches keys. */
+export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuers {
+  const { clock, logger = silentLogger } = options;
+  const keysOf = cachedByIssuer(clock, issuer => loadKeys(issuer, options));
   return {
     async verify(token, { issuer, audience, algorithms = defaultAlgorithms }, { types = idTokenTypes } = {}) {
       if (token.length > tokenCharsMax) throw invalidToken("length");
-      const keys = await keySets.getOrLoad(issuer, load);
+      const keys = await keysOf(issuer);
       const { decodeProtectedHeader, errors } = await loadJose();
       const now = clock();
       let header: ProtectedHeaderParameters = {};

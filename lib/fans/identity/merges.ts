@@ -14,7 +14,7 @@ import type { Store } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import type { OnRemove } from "./removal/removals.ts";
 import type { Sessions } from "./sessions/sessions.ts";
-import { isAnonymous, type User, type Users } from "./users.ts";
+import { isAnonymous, listMerge, type User, type Users } from "./users.ts";
 
 /** Time in ms after which a merge is worked on again. */
 const mergeAgainMs = 60_000;
@@ -65,6 +65,7 @@ export class AccountMerges {
       clock() + mergeAgainMs,
     );
     await store.commit(platformPartition("merges"), { writes });
+    await listMerge(store, projectId, from, into);
     let isFirst = false;
     await users.update(projectId, from, user => {
       isFirst = isAnonymous(user);
@@ -83,6 +84,7 @@ export class AccountMerges {
     const { projectId, from, into } = merge;
     const writes = this.#queue.schedule([JSON.stringify({ ...merge, isJoin: true })], clock() + mergeAgainMs);
     await store.commit(platformPartition("merges"), { writes });
+    await listMerge(store, projectId, from, into);
     await this.#finishJoin(merge).catch(error =>
       logger.log("warn", "merge_deferred", { projectId, from, into, error: String(error) }),
     );

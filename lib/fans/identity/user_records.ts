@@ -7,13 +7,15 @@
 import type { Store, UserRecord, UserRecordKind, UserRecords } from "../../storage/mod.ts";
 import { type AuditEntry, entriesAbout, readUserTrail, userEntriesMax } from "./audit/audit.ts";
 import type { Sessions } from "./sessions/sessions.ts";
-import { findStoredUser, mergeNote, type StoredUser } from "./users.ts";
+import { findStoredUser, mergedUsers, mergeNote, type StoredUser } from "./users.ts";
+
+/** The kind of record that names a user who was merged into another. */
+export const mergedUserKind = "mergedUser";
 
 const kinds: readonly UserRecordKind[] = [
   {
     name: "account",
-    description:
-      "The user of a project, with devices, logins and a ban. Credentials are named, not shown. Of users who merged into a removed one, their ids and times stay",
+    description: "The user of a project, with devices, logins and a ban. Credentials are named, not shown.",
     stored: ["project/user user", "project/user name"],
     removal: "removed",
   },
@@ -48,6 +50,13 @@ const kinds: readonly UserRecordKind[] = [
     name: "mergedInto",
     description: "The user whom a back end merged this one into",
     stored: ["project/merges into"],
+    removal: "removed",
+  },
+  {
+    name: mergedUserKind,
+    description:
+      "A user who was merged into this one. The document has its records too, and a removal removes them",
+    stored: ["project/user merged"],
     removal: "removed",
   },
   {
@@ -118,6 +127,9 @@ async function* recordsIn(
   }
   const into = await mergeNote(store, projectId, userId);
   if (into !== null) yield { kind: "mergedInto", projectId, data: into };
+  for (const merged of await mergedUsers(store, projectId, userId)) {
+    yield { kind: mergedUserKind, projectId, data: merged };
+  }
 }
 
 const notShown = "not shown";

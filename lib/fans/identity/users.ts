@@ -11,14 +11,8 @@ import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { Cache, mapConcurrent } from "../../storage/background/mod.ts";
-import {
-  decide,
-  type Partition,
-  type PartitionLister,
-  type Store,
-  tenantPartition,
-} from "../../storage/mod.ts";
-import { keyName, tenantPartitions } from "../../storage/names.ts";
+import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
+import { keyName } from "../../storage/names.ts";
 import type { Project } from "../directory/mod.ts";
 import type { PublicProfiles } from "../leaderboards/mod.ts";
 import {
@@ -108,18 +102,6 @@ export const providerNames = [
 export type Provider = (typeof providerNames)[number];
 
 export const userRead = { type: "record", key: "user" } as const;
-
-async function* allUserIds(
-  store: PartitionLister,
-): AsyncGenerator<readonly { readonly projectId: string; readonly userId: string }[], void> {
-  for await (const group of tenantPartitions(store, { tenant: "project", record: userRead.key })) {
-    yield group.flatMap(({ tenant: { project }, kind, ids: [userId] }) =>
-      kind === "user" && project !== undefined && userId !== undefined
-        ? [{ projectId: project, userId }]
-        : [],
-    );
-  }
-}
 
 /** A user for callers without the master secret, who cannot open the external id. */
 export type StoredUser = Omit<User, "sealedId">;
@@ -302,7 +284,10 @@ export class Users {
       writes: [{ type: "delete", shape: "record", key: mergeRead(userId).key }],
     });
     await this.#store.commit(userPartition(projectId, userId), {
-      writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
+      writes: [
+        ...["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key }) as const),
+        { type: "delete", shape: "board", key: mergedKey },
+      ],
     });
   }
 
@@ -417,6 +402,34 @@ export async function mergeNote(store: Store, projectId: string, userId: string)
   return stored?.value ?? null;
 }
 
+const mergedKey = "merged";
+const mergedReadMax = 1_000;
+const usersAtOnce = 16;
+
+/** Lists a user who is about to be merged into another, so that the other's removal finds it. It may be repeated. */
+export async function listMerge(store: Store, projectId: string, from: string, into: string): Promise<void> {
+  await store.commit(userPartition(projectId, into), {
+    writes: [{ type: "score", op: "set", key: mergedKey, member: from, score: 0 }],
+  });
+}
+
+/** Returns the users who were merged into one. A merge that was listed and did not take place is left out. */
+export async function mergedUsers(store: Store, projectId: string, into: string): Promise<readonly string[]> {
+  const listed: string[] = [];
+  for (let isLast = false; !isLast; ) {
+    const [{ entries }] = await store.read(userPartition(projectId, into), [
+      { type: "board", key: mergedKey, offset: listed.length, limit: mergedReadMax },
+    ]);
+    listed.push(...entries.map(({ member }) => member));
+    isLast = entries.length < mergedReadMax;
+  }
+  const merged = await mapConcurrent(listed, usersAtOnce, async from => {
+    const user = await findStoredUser(store, projectId, from);
+    return user?.mergedInto === into || (await mergeNote(store, projectId, from)) === into;
+  });
+  return listed.filter((_, index) => merged[index]);
+}
+
 function userWrites(user: User): { type: "put"; key: string; value: string }[] {
   return [
     { type: "put", key: "user", value: JSON.stringify(user) },
@@ -522,51 +535,3 @@ function joinProfiles(known: readonly KnownProfile[]): PublicProfiles {
 
 // One load for a list costs a third less than one for each of its users: a list around a user has ten other names each time.
 const readName = [{ type: "record", key: "name" }] as const;
-
-/** Users that are examined at a time. */
-const usersAtOnce = 16;
-const names = {
-  external: "external id",
-  device: "device",
-  email: "e-mail address",
-  origin: "identity at its provider",
-} as const;
-
-interface LostKeys {
-  readonly name: string;
-  /** Claims the keys that nobody has; returns whether the user has all of its keys then. */
-  repair(): Promise<boolean>;
-}
-
-/** Examines every user, in groups: null for each whom all lookup keys find. */
-export async function* findLostKeys(
-  store: PartitionLister & Store,
-  users: Users,
-): AsyncGenerator<readonly (LostKeys | null)[], void> {
-  for await (const group of allUserIds(store)) {
-    yield await mapConcurrent(group, usersAtOnce, user => lostKeysOf(users, user));
-  }
-}
-
-async function lostKeysOf(
-  users: Users,
-  { projectId, userId }: { readonly projectId: string; readonly userId: string },
-): Promise<LostKeys | null> {
-  const user = await users.findById(projectId, userId);
-  if (user === null || isWithdrawn(user)) return null;
-  // A device whose user has an account by now belongs to the next anonymous user.
-  const keys = users.keysOf(user).filter(({ kind }) => kind !== "device" || isAnonymous(user));
-  const holders = await Promise.all(keys.map(key => users.holderOf(projectId, key)));
-  const lost = keys.filter((_, index) => holders[index] !== userId);
-  if (lost.length === 0) return null;
-  const isTaken = holders.some(holder => holder !== null && holder !== userId);
-  const list = lost.map(({ kind }) => names[kind]).join(" and ");
-  const fault = isTaken ? "another user has its" : "is not found by its";
-  return {
-    name: `user ${userId} of project ${projectId}: ${fault} ${list}`,
-    async repair() {
-      const held = await Promise.all(lost.map(key => users.restore(projectId, key, user)));
-      return held.every(holder => holder === userId);
-    },
-  };
-}

@@ -86,13 +86,14 @@ export class Authors {
     if (id === "") throw unknownToken();
     const author = await this.#verified.getOrLoad(id, async () => ({ value: await this.#load(id) }));
     const checked = this.#check(author, id, secret);
-    if (this.#peppers.length > 1) await this.#tagAnew(id, secret);
+    if (this.#peppers.length > 1 && author !== null) await this.#tagAnew(author, id, secret);
     return checked;
   }
 
   /** Tags a token under the first master secret that has a tag under another one, as only its holder can show it. */
-  async #tagAnew(id: string, secret: string): Promise<void> {
+  async #tagAnew(author: CachedAuthor, id: string, secret: string): Promise<void> {
     const tag = this.#tagOf(id, secret);
+    if (constantTimeEqual(author.tag, tag)) return;
     await decide(this.#options.store, tokenPartition(id), {
       reads: [{ type: "record", key: tokenKey }],
       apply: ([stored]) => {

@@ -288,7 +288,7 @@ function userRoutes(context: OperatorContext) {
       operation: "deleteUser",
       summary: "Delete a user",
       description:
-        "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
+        "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile, and the users who were merged into it. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
       auth: usersRemover,
       params: UserParams,
       responses: { 200: { description: "The user is deleted", schema: DeletedUserSchema } },

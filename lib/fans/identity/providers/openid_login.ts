@@ -29,6 +29,15 @@ const provider = {
   providers: ["hostedIdp", ...socialProviders],
 } as const;
 
+const text = (description: string, maxLength: number) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.minLength(1),
+    v.maxLength(maxLength),
+    v.check(value => value.isWellFormed(), "Expected well-formed Unicode"),
+  );
+
 const ReturnSchema = v.pipe(
   v.string(),
   v.description(
@@ -59,13 +68,7 @@ export function beginOpenIdLogin(context: IdentityContext) {
         v.object({
           returnTo: ReturnSchema,
           loginHint: v.exactOptional(
-            v.pipe(
-              v.string(),
-              v.description("The user's address or name at the provider, if the app knows it"),
-              v.minLength(1),
-              v.maxLength(hintCharactersMax),
-              v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
-            ),
+            text("The user's address or name at the provider, if the app knows it", hintCharactersMax),
           ),
         }),
         v.description("Where the login ends"),
@@ -96,15 +99,6 @@ export function beginOpenIdLogin(context: IdentityContext) {
     },
   });
 }
-
-const text = (description: string, maxLength: number) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.minLength(1),
-    v.maxLength(maxLength),
-    v.check(value => value.isWellFormed(), "Expected well-formed Unicode"),
-  );
 
 const ConfirmSchema = v.object({
   code: text("The code that the provider sent back", codeCharactersMax),

@@ -16,7 +16,7 @@ import { type Partition, type Store, tenantPartition, type Write } from "../../.
 import { platformPartition } from "../../../storage/names.ts";
 import type { Codes } from "../codes/codes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import { isAnonymous, type User, type Users } from "../users.ts";
+import { isAnonymous, mergedUsers, type User, type Users } from "../users.ts";
 
 /** Time after which a removal counts as interrupted, and scores are no longer on their way, in ms. */
 const againAfterMs = 60_000;
@@ -50,10 +50,9 @@ export class Removals {
     this.#options = options;
   }
 
-  /** Removes a user with everything that the platform keeps about it. */
-  async remove(projectId: string, userId: string): Promise<void> {
-    await this.#schedule(boards.begun, memberOf(projectId, userId));
-    await this.#run(projectId, userId);
+  /** Removes a user with everything that the platform keeps about it, and the users who were merged into it. */
+  remove(projectId: string, userId: string): Promise<void> {
+    return this.#begin(projectId, userId, []);
   }
 
   /** Tests if there is something to remove about a user who did not sign up, but whom back ends reported. */
@@ -82,19 +81,22 @@ export class Removals {
     }
   }
 
-  async #run(projectId: string, userId: string): Promise<void> {
-    const { users, codes, onRemove } = this.#options;
+  async #begin(projectId: string, userId: string, mergedInto: readonly string[]): Promise<void> {
+    await this.#schedule(boards.begun, memberOf(projectId, userId));
+    await this.#run(projectId, userId, mergedInto);
+  }
+
+  async #run(projectId: string, userId: string, mergedInto: readonly string[] = []): Promise<void> {
+    const { store, users, codes } = this.#options;
+    // Null: the user did not sign up, or only the last step is missing. All steps can be repeated.
     const user = await users.update(projectId, userId, retired);
-    // Such a user did not sign up, or only the last step is missing. All steps can be repeated.
-    if (user === null) {
-      // A back end may have signed the user in.
-      await this.#options.sessions.revokeAll(projectId, userId, { isFinal: true });
-      await onRemove(projectId, userId);
-      await users.remove(projectId, userId);
-    } else {
-      if (user.account !== undefined) await codes.revoke(projectId, user.account.email);
-      await removeUser(this.#options, projectId, user);
+    const chain = [...mergedInto, userId];
+    for (const merged of await mergedUsers(store, projectId, userId)) {
+      // Merges that raced may have closed a circle.
+      if (!chain.includes(merged)) await this.#begin(projectId, merged, chain);
     }
+    if (user?.account !== undefined) await codes.revoke(projectId, user.account.email);
+    await removeUser(this.#options, projectId, user ?? { userId });
     const member = memberOf(projectId, userId);
     await this.#schedule(boards.ended, member, [{ type: "unscore", key: boards.begun, member }]);
   }
@@ -138,13 +140,14 @@ export type OnRemove = (projectId: string, userId: string) => Promise<void>;
 export async function removeUser(
   services: { readonly users: Users; readonly sessions: Sessions; readonly onRemove: OnRemove },
   projectId: string,
-  user: User,
+  user: User | Pick<User, "userId">,
 ): Promise<void> {
   const { users, sessions, onRemove } = services;
   const { userId } = user;
   await sessions.revokeAll(projectId, userId, { isFinal: true });
   await onRemove(projectId, userId);
-  await Promise.all(users.keysOf(user).map(key => users.release(projectId, key, userId)));
+  const keys = "sealedId" in user ? users.keysOf(user) : [];
+  await Promise.all(keys.map(key => users.release(projectId, key, userId)));
   await users.remove(projectId, userId);
 }
 

@@ -111,10 +111,19 @@ const kinds: readonly UserRecordKind[] = [
   {
     name: "index",
     description: "Where lists and searches find the user",
-    stored: ["due", "users", "created", "active", "name", "metric", "field", "updates"].map(
+    stored: ["created", "active", "name", "metric", "field", "updates"].map(
       key => `organisation/agenda ${key}` as const,
     ),
     removal: "removed",
+    leftOut: "It repeats values of other records",
+  },
+  {
+    name: "seen",
+    description:
+      "The user's id among those who ever did anything, and among those whom background work looks at",
+    stored: ["organisation/agenda users", "organisation/agenda due"],
+    removal: "stays",
+    reason: "The id alone and when it came, by which background work finds that nothing is left",
     leftOut: "It repeats values of other records",
   },
   {
@@ -158,8 +167,8 @@ export async function isKeptUser(
 }
 
 /**
- * Removes the state of a user, and before it that of users who merged into it; it may be repeated. The record `account` stays: it holds no more than that the user is
- * removed, so that the index of users does not list the user again.
+ * Removes the state of a user; it may be repeated. The record `account` stays: it holds no more than that the user is removed, so
+ * that the index of users does not list the user again.
  */
 export async function removeUserState(
   store: Store,
@@ -170,7 +179,6 @@ export async function removeUserState(
   await readWholeHistory(store, spaceUserPartition(user), states, ({ grant }) => {
     if (grant?.inheritance !== undefined) merged.push(grant.inheritance.from);
   });
-  for (const userId of merged) await removeUserState(store, states, { ...user, userId });
   await decide(store, spaceUserPartition(user), {
     reads: [readState, reversalGenerationsRead],
     apply: ([stored, reversed]) => {

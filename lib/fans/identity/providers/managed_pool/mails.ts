@@ -176,7 +176,7 @@ export function writePoolMail({ kind, name, locale = "", code, link }: MailFacts
   const words = texts[language];
   const [subject, ...lines] = words[kind];
   const shown = code === undefined ? [] : [`${words.code} ${code}. ${words.life}`];
-  const linked = link === undefined ? [] : [`${words.link}: ${link}`];
+  const linked = link === undefined ? [] : [`${words.link}\n${link}`];
   return {
     subject: `${name}: ${subject}`,
     text: `${[...shown, ...linked, ...lines, name].join("\n\n")}\n`,
