@@ -133,7 +133,7 @@ export async function describeDemo(
   };
 }
 
-/** Lets the demo's project use the catalogue, as an author does it. Does nothing where no authors are served. */
+/** Lets the demo's project use the catalogue in two languages, as an author does it. Does nothing where no authors are served. */
 async function useCatalogue(
   platform: Platform,
   {
@@ -165,6 +165,8 @@ async function useCatalogue(
   });
   if (app === null) throw new Error("Cannot register the catalogue for the demo");
   await call("PATCH", `/projects/${projectId}/relationships/app`, { type: "apps", id: app.id });
+  const attributes = { locales: ["en", "de"] };
+  await call("PATCH", `/projects/${projectId}`, { type: "projects", id: projectId, attributes });
 }
 
 /** Returns curl commands for a POSIX shell that show the main features. */

@@ -28,26 +28,43 @@ interface Scene {
   readonly attributes: Readonly<Record<string, unknown>> & { readonly custom_fields: readonly Field[] };
 }
 
-type Field = ReturnType<typeof all>;
-
-const all = (key: string, value: unknown) => ({ key, values: { all: value } });
-
-function fieldsOf(values: Readonly<Record<string, unknown>>) {
-  return Object.entries(values).map(([key, value]) => all(key, value));
+interface Field {
+  readonly key: string;
+  readonly values: Readonly<Record<string, unknown>>;
 }
+
+const all = (key: string, value: unknown): Field => ({ key, values: { all: value } });
+/** A value in the languages of the demo: English for all, and German. */
+const inBoth = <T>(english: T, german: T) => ({ all: english, de: german });
+type InBoth<T> = ReturnType<typeof inBoth<T>>;
+/** The same words in both languages, such as a name. */
+const same = (text: string) => inBoth(text, text);
 
 function scene(
   at: number,
   type: string,
   name: string,
-  { fields = {}, ...more }: Readonly<Record<string, unknown>> & { readonly fields?: object },
+  {
+    texts = {},
+    fields = {},
+    ...more
+  }: Readonly<Record<string, unknown>> & {
+    readonly texts?: Readonly<Record<string, InBoth<unknown>>>;
+    readonly fields?: Readonly<Record<string, unknown>>;
+  },
 ): Scene {
-  return { at, attributes: { content_type: type, name, custom_fields: fieldsOf({ ...fields }), ...more } };
+  const custom_fields = [
+    ...Object.entries(texts).map(([key, values]) => ({ key, values })),
+    ...Object.entries(fields).map(([key, value]) => all(key, value)),
+  ];
+  return { at, attributes: { content_type: type, name, custom_fields, ...more } };
 }
 
-const asked = (question: string, ...options: readonly string[]) => ({
-  fields: [all("question", question)],
-  ...(options.length > 0 && { options: options.map(text => ({ fields: [all("text", text)] })) }),
+const asked = (question: InBoth<string>, ...options: readonly InBoth<string>[]) => ({
+  fields: [{ key: "question", values: question }],
+  ...(options.length > 0 && {
+    options: options.map(values => ({ fields: [{ key: "text", values }] })),
+  }),
 });
 
 /** Quizzes and predictions show their answer some seconds after they close. */
@@ -55,51 +72,87 @@ const revealAfter = (seconds: number) => ({ reveal_answer_mode: "auto", reveal_a
 
 const showMs = 600_000;
 
+const home = inBoth("Home", "Heim");
+const away = inBoth("Away", "Gast");
+
 const scenes: readonly Scene[] = [
   scene(0, "message", "Welcome", {
-    fields: { title: "Welcome to the match", body: "Vote, answer and <strong>collect points</strong>." },
+    texts: {
+      title: inBoth("Welcome to the match", "Willkommen zum Spiel"),
+      body: inBoth(
+        "Vote, answer and <strong>collect points</strong>.",
+        "Stimme ab, rate mit und <strong>sammle Punkte</strong>.",
+      ),
+    },
   }),
   scene(6, "poll", "Winner", {
-    question: asked("Who wins tonight?", "Home", "Away", "Nobody"),
+    question: asked(
+      inBoth("Who wins tonight?", "Wer gewinnt heute?"),
+      home,
+      away,
+      inBoth("Nobody", "Niemand"),
+    ),
     duration: 60,
   }),
   scene(75, "quiz", "First World Cup", {
-    question: asked("In which year was the first World Cup?", "1926", "1930", "1934"),
+    question: asked(
+      inBoth("In which year was the first World Cup?", "In welchem Jahr war die erste Weltmeisterschaft?"),
+      ...["1926", "1930", "1934"].map(same),
+    ),
     correct_option: 2,
-    fields: { points: 20, explanation: "Uruguay was the host, and won it." },
+    texts: {
+      explanation: inBoth("Uruguay was the host, and won it.", "Uruguay war Gastgeber und gewann."),
+    },
+    fields: { points: 20 },
     duration: 30,
     ...revealAfter(3),
   }),
   scene(120, "cheer", "Noise", {
-    question: asked("Make some noise for your team", "Home", "Away"),
+    question: asked(inBoth("Make some noise for your team", "Feuere deine Mannschaft an"), home, away),
     duration: 45,
     max_votes_per_user: 0,
     max_votes_per_option: 0,
   }),
   scene(175, "prediction", "Goals", {
-    question: asked("How many goals will there be?", "None or one", "Two or three", "Four or more"),
+    question: asked(
+      inBoth("How many goals will there be?", "Wie viele Tore fallen?"),
+      inBoth("None or one", "Keins oder eins"),
+      inBoth("Two or three", "Zwei oder drei"),
+      inBoth("Four or more", "Vier oder mehr"),
+    ),
     correct_option: 2,
     fields: { points: 30 },
     duration: 60,
     ...revealAfter(245),
   }),
   scene(245, "rating", "First half", {
-    question: asked("How was the first half?"),
-    fields: { scale: 5, labels: ["Dull", "Slow", "Fair", "Good", "Great"] },
+    question: asked(inBoth("How was the first half?", "Wie war die erste Halbzeit?")),
+    texts: {
+      labels: inBoth(["Dull", "Slow", "Fair", "Good", "Great"], ["Öde", "Zäh", "Mäßig", "Gut", "Stark"]),
+    },
+    fields: { scale: 5 },
     duration: 45,
   }),
   scene(300, "poll", "Players of the match", {
-    question: asked("Who played best? Choose two.", "Amara", "Jonas", "Mei", "Zoë"),
+    question: asked(
+      inBoth("Who played best? Choose two.", "Wer hat am besten gespielt? Wähle zwei."),
+      ...["Amara", "Jonas", "Mei", "Zoë"].map(same),
+    ),
     min_options_per_vote: 2,
     max_options_per_vote: 2,
     duration: 60,
   }),
   scene(370, "ask", "Questions for the captain", {
-    question: asked("What should we ask the captain?"),
+    question: asked(inBoth("What should we ask the captain?", "Was sollen wir die Kapitänin fragen?")),
     duration: 60,
   }),
   scene(435, "quiz", "Marathon", {
-    question: asked("How far does a player run in a match?", "About 3 km", "About 11 km", "About 25 km"),
+    question: asked(
+      inBoth("How far does a player run in a match?", "Wie weit läuft man in einem Spiel?"),
+      inBoth("About 3 km", "Etwa 3 km"),
+      inBoth("About 11 km", "Etwa 11 km"),
+      inBoth("About 25 km", "Etwa 25 km"),
+    ),
     correct_option: 2,
     fields: { points: 20 },
     duration: 30,
@@ -107,9 +160,12 @@ const scenes: readonly Scene[] = [
   }),
   scene(490, "leaderboard", "Table", { fields: { leaderboard_id: "overall", limit: 5 } }),
   scene(505, "cta", "Fan shop", {
-    fields: { label: "Spend your points in the shop", url: "https://shop.example/" },
+    texts: { label: inBoth("Spend your points in the shop", "Gib deine Punkte im Shop aus") },
+    fields: { url: "https://shop.example/" },
   }),
-  scene(520, "countdown", "Next show", { fields: { title: "The show begins again in" } }),
+  scene(520, "countdown", "Next show", {
+    texts: { title: inBoth("The show begins again in", "Die Show beginnt wieder in") },
+  }),
 ];
 
 /** Marks the elements of the show, so that those of producers stay. */

@@ -120,7 +120,11 @@ describe("the show", { skip: browserAvailable() }, () => {
       id: ids.project,
       attributes: { locales: ["en", "ar"] },
     });
+    const texts = { key: "question", values: { en: "Who sings?", ar: "من يغني؟" } };
+    await world.publish("poll", { question: { ...question("", "Ann").question, fields: [texts] } });
     world.clock.advance(pastCachesMs);
+    await german.page.reload();
+    await german.page.getByRole("heading", { name: "Who sings?" }).waitFor();
     const arabic = await world.visit(`?event=${world.event}&locale=ar`);
     await arabic.page.getByRole("article").first().waitFor();
     assert.equal(await arabic.page.locator("html").getAttribute("dir"), "rtl");

@@ -49,8 +49,13 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       .waitFor();
 
   it("saves a pause after the last keystroke, and loses none of five hundred", async () => {
-    const id = await draft("quiz", { name: "year", ...question("When?", "1999", "2004") });
+    const german = [{ key: "explanation", values: { de: "So war es" } }];
+    const asked = question("When?", "1999", "2004");
+    const id = await draft("quiz", { name: "year", ...asked, custom_fields: german });
     const { page, faults } = await edit(id);
+    await editor(page).getByRole("button", { name: "de", exact: true }).click();
+    assert.equal(await editor(page).getByLabel("Explanation").inputValue(), "So war es");
+    await editor(page).getByRole("button", { name: "All", exact: true }).click();
     const words = "In which year did the club win its first title? ".repeat(10).slice(0, 490).trim();
     const field = editor(page).getByLabel("Question");
     await field.fill("");

@@ -56,7 +56,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
 
   const open = () => world.open(`#/projects/${ids.project}/page`);
 
-  it("changes name, colours, font, boards in order, sign-in, action and origins, with a preview", async () => {
+  it("changes name, languages, colours, font, boards in order, sign-in, action and origins, with a preview", async () => {
     await store({});
     const { page, faults } = await open();
     await page.getByLabel("Name of the project").fill("Fan app");
@@ -71,6 +71,9 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     await page.getByLabel("All public boards").uncheck();
     await page.getByRole("checkbox", { name: "laps" }).uncheck();
     await press(page.getByRole("button", { name: "Move goals up" }));
+    for (const tag of ["de", "fr", "en"]) await page.getByLabel("Add a language").selectOption(tag);
+    await press(page.getByRole("button", { name: "Remove French" }));
+    await press(page.getByRole("button", { name: "Move English up" }));
     await page.getByLabel("Under a name").check();
     await page.getByLabel("Action of votes").fill("cheer");
     await page.getByLabel("Origins, one a line").fill("https://club.example");
@@ -79,8 +82,8 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     await heading.waitFor();
     await press(page.getByRole("button", { name: "Save for fans" }));
     await page.getByText("The page is live.").waitFor({ state: "attached" });
-    const { name, services } = await stored();
-    assert.equal(name, "Fan app");
+    const { name, locales, services } = await stored();
+    assert.deepEqual([name, locales], ["Fan app", ["en", "de"]]);
     const { colours, ...rest } = services.show;
     assert.deepEqual([colours.accent, colours.ground], ["#b3123f", "#ffffff"]);
     assert.deepEqual(rest, {

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import { parseMarkup } from "../../../workflow/dialogue/markup.ts";
-import { locale, t } from "./texts.ts";
+import { firstLocale, locale, t } from "./texts.ts";
 
 /** True on devices that save data: no stream, and images on demand. */
 export const savesData = ((): boolean => {
@@ -15,11 +15,12 @@ export const savesData = ((): boolean => {
 
 type ByLocale = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Returns a field in the language of the page, or else that of every language. */
+/** Returns a field in the language of the page, else that of every language, else that of the first one. */
 export function fieldOf(fields: ByLocale | undefined, key: string): unknown {
   const wanted = locale.value;
   const base = wanted.split("-", 1)[0] ?? "";
-  return fields?.[wanted]?.[key] ?? fields?.[base]?.[key] ?? fields?.all?.[key];
+  const names = [wanted, base, "all", firstLocale.value];
+  return names.map(name => fields?.[name]?.[key]).find(value => value !== undefined && value !== null);
 }
 
 export function textOf(fields: ByLocale | undefined, ...keys: readonly string[]): string {

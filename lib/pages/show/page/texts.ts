@@ -15,6 +15,8 @@ const rightToLeft = new Set(["ar", "fa", "he", "ur"]);
 
 /** The language of the content. */
 export const locale = signal("en");
+/** The first language of the project, for texts that are in no other one. */
+export const firstLocale = signal("");
 const current = signal({ texts: english as Texts, language: "en" });
 
 /** Chooses the language that the address names, the browser prefers or the project begins with. */
@@ -24,6 +26,7 @@ export async function chooseLocale(wanted: readonly string[], offered: readonly 
     offered.some(each => baseOf(each) === baseOf(name)) || baseOf(name) in others || baseOf(name) === "en";
   const chosen = wanted.find(name => isLocale(name) && isKnown(name)) ?? offered[0] ?? "en";
   locale.value = isLocale(chosen) ? chosen : "en";
+  firstLocale.value = offered[0] ?? "";
   document.documentElement.lang = locale.value;
   document.documentElement.dir = rightToLeft.has(baseOf(locale.value)) ? "rtl" : "ltr";
   const language = baseOf(locale.value);

@@ -1,4 +1,4 @@
-/** How the page for fans looks and what it offers: `services.show` of a project, beside a preview of it. */
+/** How the page for fans looks and what it offers: name, languages and `services.show` of a project, beside a preview of the page. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -15,6 +15,8 @@ import type { ViewContext } from "./view.ts";
 
 interface Page {
   readonly name: string;
+  /** Languages of the content. */
+  readonly locales: readonly string[];
   readonly show: Members;
 }
 
@@ -174,6 +176,7 @@ function Looks({ page, set, change, faults }: FormProps) {
           onInput={event => set({ ...page, name: event.currentTarget.value })}
         />
       </FieldGroup>
+      <Languages locales={page.locales} choose={locales => set({ ...page, locales })} faults={faults} />
       <FieldGroup
         label="Logo"
         hint="The https address of an image, such as that of an asset."
@@ -203,6 +206,102 @@ function Looks({ page, set, change, faults }: FormProps) {
         at="/services/show/font"
         faults={faults}
       />
+    </>
+  );
+}
+
+/** Languages to choose from; the API takes any. */
+const offeredTags =
+  "ar bg bn ca cs da de el en es et eu fa fi fr ga gl he hi hr hu id is it ja ko lt lv ms nb nl pl pt pt-BR ro ru sk sl sq sr sv th tr uk ur vi zh";
+const languageNames = new Intl.DisplayNames(["en"], { type: "language" });
+const languages = offeredTags
+  .split(" ")
+  .map(tag => ({ tag, name: languageNames.of(tag) ?? tag }))
+  .sort((a, b) => a.name.localeCompare(b.name, "en"));
+
+interface LanguagesProps {
+  readonly locales: readonly string[];
+  readonly choose: (locales: readonly string[]) => void;
+  readonly faults: readonly FieldError[];
+}
+
+function Languages({ locales, choose, faults }: LanguagesProps) {
+  return (
+    <FieldGroup
+      label="Languages"
+      hint="Elements have texts for each, beside those for all. Fans whose own language is none of them get the first."
+      at="/locales"
+      faults={faults}
+    >
+      <ol class="order">
+        {locales.map((tag, at) => {
+          const name = languageNames.of(tag) ?? tag;
+          const rest = locales.filter(each => each !== tag);
+          return (
+            <li key={tag} class="row spread">
+              {name} ({tag})
+              <span class="row">
+                <Moves
+                  name={name}
+                  at={at}
+                  count={locales.length}
+                  moveTo={to => choose(rest.toSpliced(to, 0, tag))}
+                />
+                <Act label={`Remove ${name}`} onPress={() => choose(rest)}>
+                  ×
+                </Act>
+              </span>
+            </li>
+          );
+        })}
+      </ol>
+      <select
+        aria-label="Add a language"
+        value=""
+        onChange={({ currentTarget }) => {
+          choose([...locales, currentTarget.value]);
+          currentTarget.value = "";
+        }}
+      >
+        <option value="">Add a language…</option>
+        {languages
+          .filter(({ tag }) => !locales.includes(tag))
+          .map(({ tag, name }) => (
+            <option key={tag} value={tag}>
+              {name}
+            </option>
+          ))}
+      </select>
+    </FieldGroup>
+  );
+}
+
+interface MovesProps {
+  readonly name: string;
+  readonly at: number;
+  /** Length of the list. */
+  readonly count: number;
+  readonly moveTo: (at: number) => void;
+}
+
+/** Moves an item of a list up or down. */
+function Moves({ name, at, count, moveTo }: MovesProps) {
+  return (
+    <>
+      <Act
+        label={`Move ${name} up`}
+        refusal={at === 0 ? "It is the first." : null}
+        onPress={() => moveTo(at - 1)}
+      >
+        ↑
+      </Act>
+      <Act
+        label={`Move ${name} down`}
+        refusal={at === count - 1 ? "It is the last." : null}
+        onPress={() => moveTo(at + 1)}
+      >
+        ↓
+      </Act>
     </>
   );
 }
@@ -392,11 +491,6 @@ interface BoardsProps extends Omit<FormProps, "page" | "set"> {
 function Boards({ boards, chosen, change, faults }: BoardsProps) {
   const list = Array.isArray(chosen) ? (chosen as readonly string[]) : null;
   const set = (next: readonly string[]): void => change({ boards: next });
-  const move = (id: string, by: number): void => {
-    const rest = (list ?? []).filter(each => each !== id);
-    const at = Math.max(0, (list ?? []).indexOf(id) + by);
-    set([...rest.slice(0, at), id, ...rest.slice(at)]);
-  };
   const rows = list === null ? boards : [...list, ...boards.filter(id => !list.includes(id))];
   return (
     <FieldGroup label="Boards" at="/services/show/boards" faults={faults}>
@@ -428,20 +522,12 @@ function Boards({ boards, chosen, change, faults }: BoardsProps) {
                 </label>
                 {at >= 0 && (
                   <span class="row">
-                    <Act
-                      label={`Move ${id} up`}
-                      refusal={at === 0 ? "It is the first." : null}
-                      onPress={() => move(id, -1)}
-                    >
-                      ↑
-                    </Act>
-                    <Act
-                      label={`Move ${id} down`}
-                      refusal={at === list.length - 1 ? "It is the last." : null}
-                      onPress={() => move(id, 1)}
-                    >
-                      ↓
-                    </Act>
+                    <Moves
+                      name={id}
+                      at={at}
+                      count={list.length}
+                      moveTo={to => set(list.filter(each => each !== id).toSpliced(to, 0, id))}
+                    />
                   </span>
                 )}
               </li>
@@ -461,15 +547,17 @@ async function readPage(
   projectId: string,
   boards: { current: readonly string[] },
 ): Promise<Live<Page>> {
-  const query = { projectId, "fields[projects]": "name,services" };
+  const query = { projectId, "fields[projects]": "name,locales,services" };
   const { headers, document } = await api.control.readProject(query, { signal }).whole();
-  const { name, services } = document.data.attributes as {
+  const { name, locales, services } = document.data.attributes as {
     readonly name: string;
+    readonly locales: readonly string[];
     readonly services?: Members;
   };
   const declared = Array.isArray(services?.leaderboards) ? (services.leaderboards as readonly Members[]) : [];
   boards.current = declared.filter(({ visibility }) => visibility !== "hidden").map(({ id }) => String(id));
-  return { value: { name, show: (services?.show ?? {}) as Members }, tag: headers.get("etag") ?? "" };
+  const show = (services?.show ?? {}) as Members;
+  return { value: { name, locales, show }, tag: headers.get("etag") ?? "" };
 }
 
 interface Change {
@@ -478,7 +566,9 @@ interface Change {
   readonly tag: string;
 }
 
-function writePage({ api }: ViewContext, { id, page: { name, show }, tag }: Change): Promise<unknown> {
-  const data = { type: "projects" as const, id, attributes: { name, services: { show } } };
+function writePage({ api }: ViewContext, { id, page, tag }: Change): Promise<unknown> {
+  const { name, locales, show } = page;
+  const attributes = { name, locales: [...locales], services: { show } };
+  const data = { type: "projects" as const, id, attributes };
   return api.control.changeProject({ projectId: id, body: { data } }, { headers: { "if-match": tag } });
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { catalogueApp } from "../../../../lib/authoring/table/mod.ts";
+import { languagesOf } from "../../../../lib/pages/studio/page/editor/contents.ts";
 import { lacksOf, type Planned, type PlannedShow } from "../../../../lib/pages/studio/page/plan/ready.ts";
 
 const show: PlannedShow = { types: catalogueApp("").elements, locales: [], duration: 0 };
@@ -73,7 +74,16 @@ describe("readiness of elements", () => {
     });
     assert.deepEqual(lines([german, poll("fine")], { locales: ["de", "ar", "fr"] }), {
       german: ["2 texts are missing in ar", "3 texts are missing in fr"],
+      fine: ["The same text in de, ar, and fr"],
     });
+    const base = poll("base", {
+      question: {
+        fields: [text("question", { all: "Who?", pt: "Quem?" })],
+        options: options("Home", "Away"),
+      },
+    });
+    assert.deepEqual(lines([base], { locales: ["en", "pt-BR"] }), {}, "texts for all are the English ones");
+    assert.deepEqual(languagesOf(base.attributes), ["pt"]);
   });
 
   it("notes a text that is still that of the template", () => {

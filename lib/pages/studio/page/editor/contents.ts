@@ -1,4 +1,4 @@
-/** The contents of an element in words: what a place is called, and what fans of a language would miss. */
+/** The contents of an element in words: what a place is called, its languages, and what fans of a language would miss. */
 
 import type { ContentType, Property } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
@@ -38,16 +38,30 @@ function languageOf(step: unknown): string {
   return typeof step === "string" && step !== "all" && /^[a-z]{2,3}(-|$)/.test(step) ? ` (${step})` : "";
 }
 
-/**
- * Returns the texts that fans of a language do not get: needed ones, and those that exist in another language.
- *
- * @param read Returns the value at a place of the element.
- */
-export function missingTexts(
+/** Returns the languages that an element has texts in. */
+export function languagesOf({ question, custom_fields: custom }: Attributes): readonly string[] {
+  const { fields, options } = (question ?? {}) as Fields & { readonly options?: readonly Fields[] };
+  const lists = [fields, custom, ...(options ?? []).map(option => option.fields)];
+  const names = lists.flatMap(list =>
+    ((list ?? []) as readonly { readonly values: object }[]).flatMap(({ values }) => Object.keys(values)),
+  );
+  return [...new Set(names)].filter(name => name !== "all");
+}
+
+/** A text of an element, whether it has one or not. */
+interface Text {
+  readonly path: Path;
+  /** By language, or `all`. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** True if publishing needs it. */
+  readonly isMandatory: boolean;
+}
+
+/** Lists the texts of a type. `read` returns the value at a place of the element. */
+function textsOf(
   { question, option, custom_fields: groups }: ContentType,
-  locale: string,
   read: (path: Path) => unknown,
-): readonly Path[] {
+): readonly Text[] {
   const options = (read(["question", "options"]) ?? []) as readonly unknown[];
   const starts: readonly (readonly [Path, readonly Property[] | null | undefined])[] = [
     [["question", "fields"], question],
@@ -56,11 +70,44 @@ export function missingTexts(
   ];
   const isText = ({ type, field }: Property): boolean => ["text", "rich_text"].includes(type ?? field ?? "");
   return starts.flatMap(([start, properties]) =>
-    (properties ?? []).filter(isText).flatMap(({ key, mandatory }) => {
-      const values = read([...start, key]) as Readonly<Record<string, unknown>> | undefined;
-      const [own, common] = [locale, "all"].map(each => read([...start, key, each]));
-      const isWanted = mandatory === true || Object.values(values ?? {}).some(each => each !== undefined);
-      return isWanted && own === undefined && common === undefined ? [[...start, key, locale]] : [];
+    (properties ?? []).filter(isText).map(({ key, mandatory }) => {
+      const path = [...start, key];
+      const values = Object.entries(Object(read(path))).filter(([, value]) => value !== undefined);
+      return { path, values: Object.fromEntries(values), isMandatory: mandatory === true };
     }),
   );
+}
+
+/**
+ * Returns the texts that fans of a language do not get: needed ones, and those that exist in another language.
+ *
+ * @param read Returns the value at a place of the element.
+ */
+export function missingTexts(
+  type: ContentType,
+  locale: string,
+  read: (path: Path) => unknown,
+): readonly Path[] {
+  return textsOf(type, read)
+    .filter(({ values, isMandatory }) => isMandatory || Object.keys(values).length > 0)
+    .filter(({ values }) => ![...namesOf(locale), "all"].some(name => name in values))
+    .map(({ path }) => [...path, locale]);
+}
+
+/** Returns the languages whose fans read the same texts, those for all languages: two or more, or none. */
+export function untranslated(
+  type: ContentType,
+  locales: readonly string[],
+  read: (path: Path) => unknown,
+): readonly string[] {
+  // Other texts may be ids, such as that of a coupon.
+  const texts = textsOf(type, read).filter(({ path, isMandatory }) => isMandatory || path[0] === "question");
+  const names = new Set(texts.flatMap(({ values }) => Object.keys(values)));
+  const found = locales.filter(locale => !namesOf(locale).some(name => names.has(name)));
+  return names.has("all") && found.length > 1 ? found : [];
+}
+
+/** Returns the names of texts that fans of a language read before those for all: `pt-BR`, then `pt`. */
+function namesOf(locale: string): readonly string[] {
+  return [locale, locale.split("-", 1)[0] ?? ""];
 }

@@ -8,13 +8,14 @@ import { GrandstandError } from "../../../../client/mod.ts";
 import { Preview } from "../../../shared/page/preview_frame.tsx";
 import { readZone } from "../answers.tsx";
 import { textOf } from "../api.ts";
+import { hrefOf } from "../places.ts";
 import { ownZone } from "../plan/zones.ts";
 import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
 import { useShow } from "../run/monitor.tsx";
 import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import { missingTexts, nameOf } from "./contents.ts";
+import { languagesOf, missingTexts, nameOf } from "./contents.ts";
 import { Editing } from "./editing.ts";
 import { AroundContext, area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
 import { Conflicts, Gone, Offer, Stranded } from "./questions.tsx";
@@ -240,7 +241,8 @@ function Form({
 }: Pick<EditorProps, "context" | "desk"> & { readonly editing: Editing; readonly type: ContentType }) {
   const [locale, setLocale] = useState("all");
   const project = context.chain.find(each => each.type === "projects");
-  const locales = (project?.attributes.locales ?? []) as readonly string[];
+  const ofProject = (project?.attributes.locales ?? []) as readonly string[];
+  const locales = [...new Set([...ofProject, ...languagesOf(editing.element.value?.attributes ?? {})])];
   const isReadOnly = desk.refusal !== null;
   const { isFrozen: isPublished } = editing;
   const props = { editing, type, locale, isFrozen: isPublished || isReadOnly, isReadOnly };
@@ -252,9 +254,12 @@ function Form({
           <p class="note">Published: what fans have seen stays. Results and answer can still change.</p>
         )}
         <Labelled {...props} path={["name"]} label="Name for your team" control={text("text", 200)} />
-        {locales.length > 0 && (
-          <Languages locales={locales} locale={locale} choose={setLocale} editing={editing} type={type} />
-        )}
+        <div class="row">
+          {locales.length > 0 && (
+            <Languages locales={locales} locale={locale} choose={setLocale} editing={editing} type={type} />
+          )}
+          {project !== undefined && <a href={hrefOf(project, "page")}>Languages of the project</a>}
+        </div>
         <Content {...props} />
         <Options {...props} />
         <Details {...props} />

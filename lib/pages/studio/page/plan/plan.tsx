@@ -4,7 +4,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import type { Resource } from "../api.ts";
-import { missingTexts } from "../editor/contents.ts";
+import { missingTexts, untranslated } from "../editor/contents.ts";
 import { Editor } from "../editor/editor.tsx";
 import { readerOf } from "../editor/merge.ts";
 import { NewElement, useContentTypes } from "../new_element.tsx";
@@ -361,6 +361,7 @@ function Languages({
   const type = types?.find(({ content_type: name }) => name === attributes.content_type);
   if (type === undefined) return null;
   const read = readerOf(attributes);
+  const same = untranslated(type, locales, read);
   return (
     <span class="languages">
       {locales.map(locale => {
@@ -368,7 +369,7 @@ function Languages({
         return (
           <span key={locale} class={missing > 0 ? "warned" : undefined}>
             {locale}
-            {missing > 0 && `: ${missing} missing`}
+            {missing > 0 ? `: ${missing} missing` : same.includes(locale) && ": as for all"}
           </span>
         );
       })}

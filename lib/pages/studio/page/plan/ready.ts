@@ -2,7 +2,7 @@
 
 import { type Content, contentFaults } from "../../../../authoring/table/content.ts";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
-import { missingTexts, nameOf, pathOf } from "../editor/contents.ts";
+import { missingTexts, nameOf, pathOf, untranslated } from "../editor/contents.ts";
 import { type Attributes, readerOf } from "../editor/merge.ts";
 import { textsOfTemplate, titleOf } from "../results.ts";
 
@@ -68,6 +68,8 @@ function contentLacks({ attributes }: Planned, { types, locales }: PlannedShow):
     const count = missingTexts(type, locale, read).length;
     return count === 0 ? [] : [`${count === 1 ? "A text is" : `${count} texts are`} missing in ${locale}`];
   });
+  const same = untranslated(type, locales, read);
+  if (same.length > 0) missing.push(`The same text in ${new Intl.ListFormat("en").format(same)}`);
   return [
     ...faults.map(fault => ({ text: wordsOf(fault, attributes), isRefused: true })),
     ...missing.map(text => ({ text, isRefused: false })),
