@@ -313,6 +313,9 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await world.publish("leaderboard", {
       custom_fields: [field("leaderboard_id", "overall"), field("round", 3)],
     });
+    const board = (id: string) =>
+      world.publish("leaderboard", { custom_fields: [field("leaderboard_id", id)] });
+    await board("event:overall");
     const { page, faults } = await world.visit();
     const shown = page.getByRole("region", { name: "Tonight" });
     await shown.getByText("1 / 2").waitFor();
@@ -322,6 +325,12 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Round 3" }).click();
     await page.getByText("Nobody yet. Be the first.").waitFor();
     await picture(page, "round");
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.getByRole("link", { name: "Overall" }).waitFor();
+    await board("event:nobody");
+    await world.publish("message", { custom_fields: [field("title", "Three"), field("body", "3")] });
+    // A board that nobody has declared does not end the show.
+    await page.getByRole("heading", { name: "Three" }).waitFor();
     assert.deepEqual(faults, []);
   });
 });

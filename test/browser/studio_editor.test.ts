@@ -99,7 +99,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       ["Call to action", "Label", "Tickets"],
       ["Ask", "Prompt", "What?"],
       ["Cheer", "Prompt", "Loud"],
-      ["Leaderboard", "Leaderboard id", "weekly"],
+      ["Leaderboard", "Leaderboard", "goals"],
       ["Group", "Title", "Half-time"],
       ["Media", "Caption", "The goal"],
       ["Prediction", "Explanation", "So it was"],
@@ -114,6 +114,9 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       await page.keyboard.press("Enter");
       await editor(page).getByRole("heading", { name, exact: true }).waitFor();
       const field = editor(page).getByLabel(label).first();
+      // The boards are read first.
+      if (name === "Leaderboard")
+        await field.getByText(value, { exact: true }).waitFor({ state: "attached" });
       await field.focus();
       await page.keyboard.press("Control+A");
       await page.keyboard.type(value);

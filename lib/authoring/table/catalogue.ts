@@ -142,7 +142,7 @@ const types: readonly ContentType[] = [
   type(
     "leaderboard",
     [
-      property("leaderboard_id!", "text", { max_length: 100, default: "overall" }),
+      property("leaderboard_id!", "leaderboard_ref", { label: "Leaderboard", default: "overall" }),
       property("limit", "integer", { min: 1, max: 100, default: 10 }),
       property("round", "integer", { min: 1, max: 9_999 }),
     ],

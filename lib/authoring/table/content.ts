@@ -55,6 +55,10 @@ const checks: Readonly<Record<PropertyType, (value: unknown, property: Property)
   ),
   element_ref: shaped(uuidShape, "Expected the id of an element"),
   metric_ref: shaped(/^[A-Za-z0-9_.:-]{1,100}$/, "Expected the id of a metric"),
+  leaderboard_ref: shaped(
+    /^(event:)?[A-Za-z0-9_-]{1,64}$/,
+    "Expected the id of a leaderboard, after event: for one of the event",
+  ),
 };
 
 function shaped(shape: RegExp, detail: string): (value: unknown) => string | null {

@@ -20,6 +20,7 @@ const propertyTypes = [
   "asset",
   "element_ref",
   "metric_ref",
+  "leaderboard_ref",
 ] as const;
 export type PropertyType = (typeof propertyTypes)[number];
 

@@ -186,6 +186,7 @@ function sampleOf(property: Property, nth: number, now: number, earlier: string 
     asset: address,
     element_ref: earlier,
     metric_ref: "points",
+    leaderboard_ref: "overall",
   };
   const text = `${key} ${nth + 1}`.slice(0, length);
   const value = samples[type ?? ""] ?? text;

@@ -6,7 +6,7 @@ import { Ask, Cheer, Rating } from "./answers.tsx";
 import { Choice } from "./choice.tsx";
 import { fieldOf, linkOf, Picture, Rich, savesData, textOf } from "./content.tsx";
 import { type ItemProps, isOpen, Title, VoteLine } from "./parts.tsx";
-import { eventBoard, type Item, type Show } from "./show.ts";
+import { boardOf, type Item, type Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, locale, number, t } from "./texts.ts";
 
@@ -175,8 +175,7 @@ function Reward({ show, item }: ItemProps) {
 }
 
 function Leaders({ show, item }: ItemProps) {
-  const round = Number(fieldOf(item.custom_fields, "round") ?? 0);
-  const id = round > 0 ? `${eventBoard}round_${round}` : textOf(item.custom_fields, "leaderboard_id");
+  const id = boardOf(item);
   const limit = Number(fieldOf(item.custom_fields, "limit") ?? 10);
   const board = show.boards.get(id)?.value;
   return (

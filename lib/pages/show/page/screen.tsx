@@ -7,7 +7,7 @@ import { Qr } from "../../shared/page/qr.tsx";
 import { fieldOf, linkOf, Picture, Rich, textOf, titleOf } from "./content.tsx";
 import { choices } from "./elements.tsx";
 import { deadlineOf, isOpen, isQuiz } from "./parts.tsx";
-import type { Item, Show } from "./show.ts";
+import { boardOf, type Item, type Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, number, percent, t } from "./texts.ts";
 
@@ -380,7 +380,7 @@ function Reward({ show, item, isOverlay }: ItemProps & { readonly isOverlay: boo
 }
 
 function Leaders({ show, item }: ItemProps) {
-  const id = textOf(item.custom_fields, "leaderboard_id");
+  const id = boardOf(item);
   const entries = show.boards.get(id)?.value?.data.slice(0, leadersMax) ?? [];
   const ranks = entries.map(({ userId, rank }) => [userId, rank] as const);
   const seen = useRef({ text: "", now: new Map(ranks), before: new Map(ranks) });

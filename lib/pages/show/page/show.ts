@@ -302,7 +302,7 @@ export class Show {
     }
   }
 
-  async #watch(boards = this.data.boards): Promise<void> {
+  async #watch(boards = this.data.boards, eventBoards = this.eventBoards.value): Promise<void> {
     const { event, project } = this.data;
     const { signal: watching } = this.#watching;
     const onLost = ({ cause, retryMs }: LiveLoss): void => {
@@ -325,7 +325,7 @@ export class Show {
         const page = {
           prefix: event.slice(0, 2),
           eventId: event,
-          boards: this.eventBoards.value.join(","),
+          boards: eventBoards.join(","),
           projectBoards: named,
           limit: 50,
         };
@@ -339,10 +339,11 @@ export class Show {
       const retryMs = againMs * (0.5 + Math.random());
       onLost({ cause: error, retryMs });
       const isMissing = error instanceof GrandstandError && error.code === "not_found";
-      // A board that was hidden meanwhile must not end the show.
-      if (isMissing && boards.length > 0) return await this.#watch([]);
+      // A board that was hidden meanwhile, or that nobody has declared, must not end the show.
+      if (isMissing && eventBoards.length > 0) return await this.#watch(boards, []);
+      if (isMissing && boards.length > 0) return await this.#watch([], []);
       if (isMissing) this.refusal.value = { kind: "moved" };
-      else setTimeout(() => watching.aborted || void this.#watch(boards), retryMs);
+      else setTimeout(() => watching.aborted || void this.#watch(boards, eventBoards), retryMs);
     }
   }
 
@@ -368,7 +369,7 @@ export class Show {
       this.#takeBoards(leaderboards, eventBoard);
       this.isLoaded.value = true;
     });
-    this.#followRounds(history.timeline);
+    this.#followEventBoards(history.timeline);
   }
 
   /** Returns what is to be said of an element: that it is new, has closed, or has an answer. */
@@ -385,9 +386,10 @@ export class Show {
   }
 
   /** Adds the boards of the event that elements show to the stream. */
-  #followRounds(timeline: readonly Item[]): void {
-    const rounds = timeline.flatMap(roundOf).slice(-eventBoardsMax);
-    const wanted = [...new Set(rounds)].sort();
+  #followEventBoards(timeline: readonly Item[]): void {
+    const shown = timeline.filter(({ content_type: type }) => type === "leaderboard").map(boardOf);
+    const ofEvent = shown.flatMap(id => /^event:([\w-]{1,64})$/.exec(id)?.[1] ?? []);
+    const wanted = [...new Set(ofEvent.slice(-eventBoardsMax))].sort();
     if (wanted.join() === this.eventBoards.peek().join()) return;
     this.eventBoards.value = wanted;
     for (const id of wanted)
@@ -401,10 +403,12 @@ export class Show {
   }
 }
 
-/** Returns the board of the event that an element shows. */
-function roundOf({ content_type: type, custom_fields: fields }: Item): readonly string[] {
+/** Returns the id of the board that an element shows, as `boards` has it. */
+export function boardOf({ custom_fields: fields }: Item): string {
   const round = Number(fieldOf(fields, "round") ?? 0);
-  return type === "leaderboard" && Number.isInteger(round) && round > 0 ? [`round_${round}`] : [];
+  return Number.isInteger(round) && round > 0
+    ? `${eventBoard}round_${round}`
+    : textOf(fields, "leaderboard_id");
 }
 
 /** Writes into the signal of a key, which components bind. */

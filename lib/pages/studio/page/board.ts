@@ -2,7 +2,8 @@
 
 import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../../client/mod.ts";
 import { saveTable } from "../../shared/page/files.ts";
-import { type Resource, type ScopeType, textOf } from "./api.ts";
+import { type Resource, textOf } from "./api.ts";
+import { type BoardSettings, readBoards } from "./boards.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import { repeat } from "./problem.ts";
@@ -12,19 +13,6 @@ interface Board {
   readonly name: string;
   readonly settings: BoardSettings;
   readonly watch: (query: { readonly season?: string }, options: CallOptions) => AsyncIterable<Leaderboard>;
-}
-
-/** Settings of a board, as far as they say which seasons it has. */
-interface BoardSettings {
-  readonly id: string;
-  readonly visibility?: string;
-  readonly seasons?: { readonly type?: string; readonly list?: readonly ListedSeason[] } | "none";
-  readonly keepSeasons?: number;
-}
-
-interface ListedSeason {
-  readonly id: string;
-  readonly startsAt: string | number;
 }
 
 /** Rows of a board; more are not read. */
@@ -170,44 +158,31 @@ async function eventsOf({ api, chain, signal }: RootContext): Promise<readonly R
 }
 
 /** Returns the boards that are not hidden, those of the event first. */
-async function boardsOf({ api, chain, signal }: RootContext): Promise<readonly Board[]> {
+async function boardsOf(context: RootContext): Promise<readonly Board[]> {
+  const { api, chain } = context;
   const [project, event] = chain.slice(chain.findIndex(({ type }) => type === "projects"));
-  const servicesOf = async ({ type, id }: Resource): Promise<Readonly<Record<string, unknown>>> => {
-    const { data } = await api.scope(type as ScopeType, id, { [`fields[${type}]`]: "services" }, signal);
-    return (data.attributes.services ?? {}) as Record<string, unknown>;
-  };
   if (project === undefined) return [];
-  const own = await servicesOf(project);
+  const { ofProject, ofEvent } = await readBoards(context);
   const input = { projectId: project.id, limit: rowsMax };
   const suffix = event === undefined ? "" : ` (${textOf(project, "name")})`;
-  const ofProject = shownIn(own.leaderboards, "overall").map((settings): Board => {
-    const board = { ...input, leaderboardId: settings.id };
-    return {
-      name: settings.id + suffix,
-      settings,
-      watch: (query, options) => api.leaderboards.watchProjectLeaderboard({ ...board, ...query }, options),
-    };
-  });
-  if (event === undefined) return ofProject;
-  const { leaderboards } = await servicesOf(event);
-  const declared = [...shownIn(leaderboards), ...shownIn(own.eventLeaderboards), { id: "overall" }];
-  const ofEvent = [...new Map(declared.toReversed().map(each => [each.id, each])).values()].toReversed();
   return [
     ...ofEvent.map((settings): Board => {
-      const board = { ...input, eventId: event.id, leaderboardId: settings.id };
+      const board = { ...input, eventId: event?.id ?? "", leaderboardId: settings.id };
       return {
         name: settings.id,
         settings,
         watch: (query, options) => api.leaderboards.watchEventLeaderboard({ ...board, ...query }, options),
       };
     }),
-    ...ofProject,
+    ...ofProject.map((settings): Board => {
+      const board = { ...input, leaderboardId: settings.id };
+      return {
+        name: settings.id + suffix,
+        settings,
+        watch: (query, options) => api.leaderboards.watchProjectLeaderboard({ ...board, ...query }, options),
+      };
+    }),
   ];
-}
-
-function shownIn(section: unknown, ...fallback: readonly string[]): readonly BoardSettings[] {
-  if (!Array.isArray(section)) return fallback.map(id => ({ id }));
-  return (section as readonly BoardSettings[]).filter(({ visibility }) => visibility !== "hidden");
 }
 
 /** Follows a board while the page is seen. */

@@ -6,7 +6,7 @@ import { catalogueApp } from "../../../../lib/authoring/table/mod.ts";
 import { languagesOf } from "../../../../lib/pages/studio/page/editor/contents.ts";
 import { lacksOf, type Planned, type PlannedShow } from "../../../../lib/pages/studio/page/plan/ready.ts";
 
-const show: PlannedShow = { types: catalogueApp("").elements, locales: [], duration: 0 };
+const show: PlannedShow = { types: catalogueApp("").elements, locales: [], boards: null, duration: 0 };
 const text = (key: string, values: object) => ({ key, values });
 const options = (...texts: readonly string[]) => texts.map(all => ({ fields: [text("text", { all })] }));
 
@@ -84,6 +84,21 @@ describe("readiness of elements", () => {
     });
     assert.deepEqual(lines([base], { locales: ["en", "pt-BR"] }), {}, "texts for all are the English ones");
     assert.deepEqual(languagesOf(base.attributes), ["pt"]);
+  });
+
+  it("notes a board that the page for fans does not have", () => {
+    const board = (id: string, leaderboard: string, round?: number) =>
+      element(id, {
+        content_type: "leaderboard",
+        custom_fields: [
+          text("leaderboard_id", { all: leaderboard }),
+          ...(round === undefined ? [] : [text("round", { all: round })]),
+        ],
+      });
+    const elements = [board("a", "nonsense"), board("b", "overall"), board("c", "nonsense", 2)];
+    const boards = ["overall", "event:overall"];
+    assert.deepEqual(lines(elements, { boards }), { a: ["The page for fans has no board nonsense"] });
+    assert.deepEqual(lines(elements), {}, "nobody knows the boards");
   });
 
   it("notes a text that is still that of the template", () => {

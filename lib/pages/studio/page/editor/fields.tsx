@@ -5,6 +5,7 @@ import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Property } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
 import { metricTitles } from "../answers.tsx";
+import { readBoards } from "../boards.ts";
 import { instantOf, localIn, ownZone } from "../plan/zones.ts";
 import { titleOf } from "../results.ts";
 import type { Rundown } from "../run/rundown.ts";
@@ -129,6 +130,8 @@ function controlOf({ type, field, values, min, max, max_length: charactersMax }:
       return props => <ElementInput {...props} />;
     case "metric_ref":
       return props => <MetricInput {...props} />;
+    case "leaderboard_ref":
+      return props => <BoardInput {...props} />;
     case "rich_text":
       return richText;
     case "integer":
@@ -321,6 +324,30 @@ function MetricInput(props: ControlProps) {
   return choice([["", "–"], ...options, ...(own === "" || metrics.has(own) ? [] : [[own, own] as const])])(
     props,
   );
+}
+
+/** A board that the page for fans has. An id that is none of them stays; a text where nothing is known. */
+function BoardInput(props: ControlProps) {
+  const around = useContext(AroundContext);
+  const [boards, setBoards] = useState<readonly string[] | null>(null);
+  useEffect(() => {
+    if (around !== null)
+      readBoards(around.context).then(
+        ({ ofPage }) => setBoards(ofPage),
+        () => setBoards([]),
+      );
+  }, []);
+  if (boards?.length === 0) return text("text", 100)(props);
+  const own = String(props.value ?? "");
+  const options = (boards ?? []).map(
+    id => [id, `${id.replace(/^event:(.*)/, "$1, of this event")}`] as const,
+  );
+  const other = boards?.includes(own) === false ? `${own}: the page for fans has no such board` : own;
+  return choice([
+    ["", "–"],
+    ...options,
+    ...(own === "" || boards?.includes(own) ? [] : [[own, other] as const]),
+  ])(props);
 }
 
 type Picker = typeof import("./asset_picker.tsx")["AssetPicker"];

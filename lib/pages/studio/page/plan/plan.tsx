@@ -3,7 +3,9 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
+import { useAnswer } from "../answers.tsx";
 import type { Resource } from "../api.ts";
+import { readBoards } from "../boards.ts";
 import { missingTexts, untranslated } from "../editor/contents.ts";
 import { Editor } from "../editor/editor.tsx";
 import { readerOf } from "../editor/merge.ts";
@@ -41,11 +43,12 @@ export function Plan({ context }: { readonly context: ViewContext }) {
   const types = useContentTypes(context, desk);
   const project = context.chain.find(({ type }) => type === "projects");
   const locales = (project?.attributes.locales ?? []) as readonly string[];
-  const show: PlannedShow = { types, locales, duration: durationOf(rundown.event.value) };
+  const { value: boards } = useAnswer(async () => (await readBoards(context)).ofPage, context);
+  const show: PlannedShow = { types, locales, boards, duration: durationOf(rundown.event.value) };
   // The order says nothing of elements that come and go.
   for (const zone of zones) void rundown.ids[zone].value;
   const items = rundown.order().flatMap(id => rundown.item(id) ?? []);
-  const lacks = useMemo(() => lacksOf(items, show), [...items, items.length, types, show.duration]);
+  const lacks = useMemo(() => lacksOf(items, show), [...items, items.length, types, boards, show.duration]);
   // What others have deleted is not chosen any more.
   if ([...chosen.value].some(id => rundown.item(id) === undefined))
     chosen.value = new Set([...chosen.value].filter(id => rundown.item(id) !== undefined));

@@ -2,6 +2,7 @@
 
 import { type Content, contentFaults } from "../../../../authoring/table/content.ts";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
+import type { Path } from "../../../../base/json/mod.ts";
 import { missingTexts, nameOf, pathOf, untranslated } from "../editor/contents.ts";
 import { type Attributes, readerOf } from "../editor/merge.ts";
 import { textsOfTemplate, titleOf } from "../results.ts";
@@ -23,6 +24,8 @@ export interface PlannedShow {
   /** Types of the project's app; null: it has none, and elements may be anything. */
   readonly types: readonly ContentType[] | null;
   readonly locales: readonly string[];
+  /** Boards that the page for fans has, as elements name them; null: nobody knows. */
+  readonly boards: readonly string[] | null;
   /** Seconds for which the show runs; 0: until somebody stops it. */
   readonly duration: number;
 }
@@ -57,7 +60,7 @@ export function lacksOf(
   return lacks;
 }
 
-function contentLacks({ attributes }: Planned, { types, locales }: PlannedShow): readonly Lack[] {
+function contentLacks({ attributes }: Planned, { types, locales, boards }: PlannedShow): readonly Lack[] {
   if (types === null) return [];
   const type = types.find(each => each.content_type === attributes.content_type);
   if (type === undefined)
@@ -72,12 +75,28 @@ function contentLacks({ attributes }: Planned, { types, locales }: PlannedShow):
   if (same.length > 0) missing.push(`The same text in ${new Intl.ListFormat("en").format(same)}`);
   return [
     ...faults.map(fault => ({ text: wordsOf(fault, attributes), isRefused: true })),
-    ...missing.map(text => ({ text, isRefused: false })),
+    ...[...missing, ...boardLacks(type, read, boards)].map(text => ({ text, isRefused: false })),
     ...textsOfTemplate(type, attributes).map(name => ({
       text: `Still the text of the template: ${name}`,
       isRefused: false,
     })),
   ];
+}
+
+/** Names the boards of an element that fans do not get to see. */
+function boardLacks(
+  { custom_fields: groups }: ContentType,
+  read: (path: Path) => unknown,
+  boards: PlannedShow["boards"],
+): readonly string[] {
+  // The board of a round comes before the one that is named.
+  if (boards === null || Number(read(["custom_fields", "round", "all"]) ?? 0) > 0) return [];
+  const properties = (groups ?? []).flatMap(group => group.properties ?? []);
+  return properties
+    .filter(({ type, field }) => (type ?? field) === "leaderboard_ref")
+    .flatMap(({ key }) => Object.values(Object(read(["custom_fields", key]))).map(String))
+    .filter(id => !boards.includes(id))
+    .map(id => `The page for fans has no board ${id}`);
 }
 
 /** Returns a fault of contents in words, with the field that it is about. */
