@@ -35,7 +35,7 @@ describe("people in the studio", { skip: browserAvailable() }, () => {
     await ann.act("prediction", { outcome: "exact" });
     await world.platform.idle();
     const { page, faults } = await world.open(people);
-    await page.getByText("Search by e-mail, id or segment").waitFor();
+    await page.getByText("Search by e-mail address, id, part of a name or segment").waitFor();
     await page.getByLabel("E-mail address, id or part of a name").focus();
     await page.keyboard.type(ann.userId);
     await page.keyboard.press("Enter");
@@ -71,7 +71,7 @@ describe("people in the studio", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "People" }).click();
     await page.getByText("Accounts belong to a project").waitFor();
     for (const name of ["Club space", "Club app"]) await page.locator("a.card", { hasText: name }).click();
-    await page.getByText("Search by e-mail, id or segment").waitFor();
+    await page.getByText("Search by e-mail address, id, part of a name or segment").waitFor();
     assert.equal(page.url(), `${world.url}/studio${people}`);
   });
 

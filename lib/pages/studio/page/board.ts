@@ -6,6 +6,7 @@ import { type Resource, textOf } from "./api.ts";
 import { type BoardSettings, readBoards } from "./boards.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
+import { fanName } from "./people/tenants.ts";
 import { repeat } from "./problem.ts";
 import type { RootContext } from "./view.ts";
 
@@ -248,7 +249,8 @@ function createRow(best: () => number): Row<LeaderboardEntry> {
     element,
     show(entry, index) {
       setText(rank, numbers.format(entry.rank));
-      setText(name, entry.publicProfile.username || entry.userId);
+      setText(name, fanName(entry.publicProfile.username, entry.userId));
+      setAttribute(name, "title", entry.userId);
       setText(score, numbers.format(entry.score));
       bar.show(best() > 0 ? entry.score / best() : 0);
       const at = performance.now();

@@ -1,4 +1,4 @@
-/** Fans of an organisation: found by address, id or segment, and one of them with all that is known. */
+/** Fans of an organisation: found by address, id, name or segment, and one of them with all that is known. */
 
 import { useRef, useState } from "preact/hooks";
 import { Shown, useAnswer } from "../answers.tsx";
@@ -6,7 +6,7 @@ import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import type { ViewContext } from "../view.ts";
 import { Person } from "./person.tsx";
-import { readAccess, type Tenants } from "./tenants.ts";
+import { fanName, originOf, readAccess, type Tenants } from "./tenants.ts";
 
 /** Ids that an address of the page can have; others open without one. */
 const addressable = /^[\w-]{1,100}$/;
@@ -101,7 +101,9 @@ function Finder({ context, tenants, search, onSearch, onOpen }: FinderProps) {
         {fault}
       </p>
       {search.filter === null && (
-        <p class="empty">Search by e-mail, id or segment. An empty search lists everybody.</p>
+        <p class="empty">
+          Search by e-mail address, id, part of a name or segment. An empty search lists everybody.
+        </p>
       )}
       {search.filter !== null && search.found.length === 0 && !isBusy && <p class="empty">Nobody fits.</p>}
       <Results tenants={tenants} found={search.found} onOpen={onOpen} />
@@ -218,11 +220,11 @@ function Results({ tenants: { metrics, zone }, found, onOpen }: ResultsProps) {
           <li key={userId} class="row spread">
             <span class="grow">
               <button type="button" class="plain name" dir="auto" onClick={() => onOpen(userId)}>
-                {displayName || username || userId}
+                {fanName(displayName || username, userId)}
               </button>
               <span class="quiet">
                 {" "}
-                {provider ?? "reported by a back end"}
+                {originOf(provider)}
                 {lastActiveAt && `, active ${zone.moment(Date.parse(lastActiveAt) / 1_000)}`}
               </span>
             </span>

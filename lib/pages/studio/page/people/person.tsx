@@ -9,7 +9,7 @@ import { Act, ask } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { BanForm, GrantForm } from "./forms.tsx";
 import { Ledger } from "./ledger.tsx";
-import type { Tenants } from "./tenants.ts";
+import { fanName, originOf, type Tenants } from "./tenants.ts";
 
 const numbers = new Intl.NumberFormat();
 
@@ -94,7 +94,11 @@ export function Person({ context, tenants, userId, onLeave }: PersonProps) {
       <Shown answer={answer}>
         {({ account, sessions, profile }) => (
           <>
-            <Head account={account} name={profile?.displayName || account?.username || userId} {...common} />
+            <Head
+              account={account}
+              name={fanName(profile?.displayName || account?.username, userId)}
+              {...common}
+            />
             <Actions
               account={account}
               onLeave={onLeave}
@@ -131,7 +135,7 @@ function Head({ account, name, tenants, userId }: HeadProps) {
         </h2>
         <p class="quiet">
           {address}
-          {account?.provider ?? "reported by a back end"} · {userId}
+          {originOf(account?.provider)} · {userId}
         </p>
       </div>
       {account?.ban && <Ban ban={account.ban} tenants={tenants} />}
