@@ -36,6 +36,15 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       .locator("path[d^=M]")
       .waitFor();
     await page.getByText("club.example/live").waitFor();
+    const long = { url: "https://shop.example/scarves?from=screen", label: "Scarves" };
+    const shop = await world.publish("cta", {
+      custom_fields: Object.entries(long).map(pair => field(...pair)),
+    });
+    await settle(page);
+    await page.getByRole("heading", { name: "Scarves" }).waitFor();
+    // Nobody types a query.
+    assert.equal(await page.locator("aside .address").count(), 0);
+    await world.change(shop, { action: "stop" });
     const poll = await world.publish("poll", question("Who wins?", "Home", "Away"));
     const fans = await Promise.all(["Ann", "Ben", "Cem"].map(name => world.fan(name)));
     for (const [index, fan] of fans.entries())

@@ -293,12 +293,14 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await page.getByRole("article", { name: "Enough?" }).getByRole("button", { name: "Yes" }).click();
     const dialog = page.getByRole("dialog", { name: "Gold!" });
     await dialog.waitFor();
+    await dialog.getByRole("button", { name: "Shop" }).waitFor();
     await picture(page, "modal");
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.reload();
     await card.getByRole("button", { name: "Collected" }).waitFor();
     await page.getByRole("link", { name: "Me" }).click();
     await page.locator("dd").getByText("55").first().waitFor();
+    await page.getByText("Reached: Silver").waitFor();
     await picture(page, "me");
     assert.deepEqual(faults, []);
   });

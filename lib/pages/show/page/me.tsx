@@ -133,7 +133,11 @@ function Earned({ show, facts }: { readonly show: Show; readonly facts: Facts })
   const badges = config.inventory.flatMap(set =>
     set.items.map(item => ({ ...item, has: profile?.inventory[set.id]?.includes(item.id) === true })),
   );
-  const titled = [...config.metrics, ...badges];
+  const levels = config.milestones.flatMap(set =>
+    set.milestones.map(({ id, title }) => ({ id: `${set.id}/${id}`, title })),
+  );
+  const missions = config.challenges.flatMap(challenge => [challenge, ...challenge.missions]);
+  const titled = [...config.metrics, ...badges, ...levels, ...missions];
   const titles = new Map(titled.map(({ id, title }) => [id, title]));
   return (
     <>
@@ -188,14 +192,26 @@ function Earned({ show, facts }: { readonly show: Show; readonly facts: Facts })
 
 /** Writes a change of the fan's loyalty in a few words. */
 function wordsOf({ type, payload }: Transactions[number], titles: ReadonlyMap<string, string>): string {
-  const { metricChanges, inventoryChanges } = payload;
+  const { metricChanges, inventoryChanges, milestoneChanges, missionId, challengeId, couponId } = payload;
+  const isLost = /(Lost|Failed)$/.test(type);
+  const goal = titles.get(missionId ?? challengeId ?? "");
+  const goals =
+    goal === undefined
+      ? []
+      : [isLost ? t("lost", { title: goal }) : type.endsWith("Completed") ? `${t("done")}: ${goal}` : goal];
+  const levels = Object.entries(milestoneChanges).map(([set, { oldValue, newValue }]) => {
+    const level = isLost ? oldValue : newValue;
+    return t(isLost ? "lost" : "reached", { title: titles.get(`${set}/${level}`) ?? level });
+  });
   const changes = Object.entries(metricChanges).map(([id, { oldValue, newValue }]) => {
     const change = newValue - oldValue;
     // Titles are the project's and have one form: beside a number they would need the right one.
     return `${titles.get(id) ?? id} ${change > 0 ? "+" : ""}${number(change)}`;
   });
   const items = inventoryChanges.received.map(({ itemId }) => titles.get(itemId) ?? itemId);
-  return [...changes, ...items].join(", ") || type.replace(/([A-Z])/g, " $1").toLowerCase();
+  return (
+    [...goals, ...levels, ...changes, ...items].join(", ") || t(couponId === undefined ? "changed" : "coupon")
+  );
 }
 
 function Account({ show }: { readonly show: Show }) {

@@ -59,16 +59,25 @@ function Toast({ notice: { title, message }, onSeen }: NoticeProps) {
   );
 }
 
-function Modal({ notice: { title, message }, onSeen }: NoticeProps) {
+function Modal({ notice: { title, message, isReward }, onSeen }: NoticeProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
+  function goToShop(): void {
+    location.hash = "#/shop";
+    dialog.current?.close();
+  }
   return (
     <dialog ref={dialog} aria-labelledby="modal-title" onClose={onSeen}>
       <h2 id="modal-title" dir="auto">
         {title}
       </h2>
       <p dir="auto">{message}</p>
-      <button type="button" class="main" onClick={() => dialog.current?.close()}>
+      {isReward && (
+        <button type="button" class="main" onClick={goToShop}>
+          {t("shop")}
+        </button>
+      )}
+      <button type="button" class={isReward ? undefined : "main"} onClick={() => dialog.current?.close()}>
         {t("close")}
       </button>
     </dialog>

@@ -116,7 +116,10 @@ function Welcome({ title }: { readonly title: string }) {
   );
 }
 
-/** Where people join: the code, the address in words, and how many take part. */
+/** Longest address that somebody types from a screen. */
+const typedCharactersMax = 40;
+
+/** Where people join: the code, the address where it can be typed, and how many take part. */
 function Join({
   show,
   item,
@@ -127,15 +130,17 @@ function Join({
   const page = new URL(location.pathname, location.href);
   page.search = event === null ? `?project=${project.id}` : `?event=${event}`;
   const address = link ?? page.href;
-  const words = link ?? settings.address ?? page.href;
+  const words = (link ?? settings.address ?? page.href).replace(/^https?:\/\/|\/$/g, "");
   const fans = counted === null ? undefined : show.boards.get(counted)?.value?.totalCount;
   return (
     <aside>
       <Qr address={address} label={t("qrCode", { address })} />
       <p class="take-part">{t(link === null ? "takePart" : "lookHere")}</p>
-      <p class="address" dir="ltr">
-        {words.replace(/^https?:\/\//, "")}
-      </p>
+      {words.length <= typedCharactersMax && !/[?#]/.test(words) && (
+        <p class="address" dir="ltr">
+          {words.split(/(?=[./])/).map(part => [<wbr key={part} />, part])}
+        </p>
+      )}
       {fans !== undefined && <p class="fans">{t("fans", { count: fans })}</p>}
     </aside>
   );

@@ -43,6 +43,8 @@ export interface Notice {
   readonly title: string;
   readonly message: string;
   readonly isModal: boolean;
+  /** True if it tells of something that the fan can use in the shop. */
+  readonly isReward: boolean;
 }
 
 type Heard = Pick<LiveEvent, "history" | "projectLeaderboards"> & {
@@ -278,11 +280,12 @@ export class Show {
     for (const { id } of fresh) this.#seen.add(id);
     this.notices.value = [
       ...this.notices.value,
-      ...fresh.map(({ id, title, message, display }) => ({
+      ...fresh.map(({ id, type, title, message, display }) => ({
         id,
         title,
         message,
         isModal: display === "modal",
+        isReward: /(Reached|Completed|Granted|Received)$/.test(type),
       })),
     ];
     this.say(fresh.map(({ title }) => title).join(". "));
