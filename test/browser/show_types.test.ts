@@ -287,6 +287,7 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await card.getByRole("button", { name: "Collected" }).waitFor();
     await page.getByText("You climb.").waitFor();
     await page.getByRole("status").getByText("Silver!").waitFor();
+    assert.equal(await page.locator(".toasts:popover-open").count(), 1, "they lie above dialogs");
     await picture(page, "toast");
     await page.locator(".toast").getByRole("button", { name: "Close" }).click();
     await page.getByText("You climb.").waitFor({ state: "hidden" });

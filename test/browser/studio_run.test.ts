@@ -269,6 +269,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       await other.clock.runFor(1_000);
       return (await row(other, "Two").getByText("has cued it").count()) === 1;
     });
+    assert.equal(await other.getByText("also here").count(), 0, "it is a window of the same author");
   });
 
   it("shares the addresses of a show, with a code that cameras read", async () => {
@@ -294,8 +295,24 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 740 });
     await assertFits(page);
+    // What the page says lies above the dialog.
+    await page.locator(".said:popover-open", { hasText: "Copied: " }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
+    const { event } = show;
+    const stop = { type: "events", id: event, attributes: { action: "stop" } };
+    await world.author("PATCH", `/events/${event}`, stop);
+    const again = page.getByRole("button", { name: "Use this event again…" });
+    await until("the page knows that the show is over", async () => {
+      await world.time.advance(1_000);
+      await page.clock.runFor(1_000);
+      return (await again.count()) === 1;
+    });
+    await again.press("Enter");
+    await page.getByLabel("Name of the new event").fill("Rerun");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Rerun" }).waitFor();
+    await page.locator(".elements").getByText("One").waitFor();
     assert.deepEqual(faults, []);
   });
 });

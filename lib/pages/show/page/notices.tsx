@@ -13,9 +13,15 @@ export function Toasts({ show }: { readonly show: Show }) {
   const modal = notices.find(({ isModal }) => isModal);
   const toasts = notices.filter(({ isModal }) => !isModal);
   const rest = toasts.length - shownMax;
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Shown anew they lie above a dialog that has opened meanwhile. Browsers before 2024 lack popovers.
+    list.current?.hidePopover?.();
+    list.current?.showPopover?.();
+  }, [notices]);
   return (
     <>
-      <div class="toasts">
+      <div class="toasts" ref={list} popover="manual">
         {toasts.slice(0, shownMax).map(notice => (
           <Toast key={notice.id} notice={notice} onSeen={() => show.seen(notice.id)} />
         ))}

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
 import { Api, type Resource, type Role, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { isTyping, openByKey, openPalette, Palette, useCommands } from "./palette.tsx";
@@ -175,14 +175,18 @@ function App() {
 /** What the page says, for a while on the screen as well. */
 function Said() {
   const { value: text } = said;
+  const line = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
+    // Shown anew it lies above a dialog that has opened meanwhile.
+    line.current?.hidePopover();
+    line.current?.showPopover();
     const timer = setTimeout(() => {
       said.value = "";
     }, saidMs);
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <p class="said" role="status">
+    <p class="said" role="status" ref={line} popover="manual">
       {text}
     </p>
   );

@@ -129,9 +129,7 @@ export class Editing {
     this.#say(null);
     const stop = followAuthoring(api, project, until).subscribe(heard => {
       if (heard === null) return;
-      const others = heard.presence.authors.filter(
-        each => each.place === place && !each.id.endsWith(presence.id),
-      );
+      const others = heard.presence.authors.filter(each => each.place === place && each.user_id !== me.id);
       this.colleagues.value = others.map(({ name, field }) => (field === null ? name : `${name} (${field})`));
       const { entries } = heard.changes;
       const newest = entries.findLast(entry => entry.changes.some(each => each.id === this.id));

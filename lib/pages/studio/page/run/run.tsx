@@ -11,6 +11,7 @@ import { beginningsOf, optionsOf, titleOf } from "../results.ts";
 import { Share } from "../share.tsx";
 import { Act, Dialog, DialogButtons, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
+import { After } from "./after.tsx";
 import { Desk } from "./desk.ts";
 import { Monitor } from "./monitor.tsx";
 import { clockText, Fault, numbers } from "./row.tsx";
@@ -38,6 +39,7 @@ export function Run({ context }: { readonly context: ViewContext }) {
     <div class="run">
       <Bar context={context} desk={desk} />
       <Lost desk={desk} />
+      <After context={context} desk={desk} />
       {desk.refusal !== null && <p class="note">You can watch. {desk.refusal}</p>}
       <Fault desk={desk} id="" />
       {isEmpty && !hasRows ? (
@@ -118,12 +120,15 @@ function Clock({ desk, since }: { readonly desk: Desk; readonly since: number })
 }
 
 function Figures({ desk }: { readonly desk: Desk }) {
-  const { figures, watching, latency, lostAt, colleagues } = desk.rundown;
+  const { figures, watching, latency, lostAt, colleagues, userId } = desk.rundown;
   const plot = useRef<HTMLSpanElement>(null);
   const line = useMemo(() => drawLine(windowMs, 24, values => [0, Math.max(1, ...values)]), []);
   const { actions, perSecond } = figures.value;
   useEffect(() => plot.current?.append(line.element), []);
   useEffect(() => line.add(performance.now(), perSecond), [figures.value]);
+  const others = colleagues.value.flatMap(each =>
+    userId.value === null || each.userId === userId.value ? [] : [each.name],
+  );
   const figure = (label: string, value: string) => (
     <div class="figure">
       <dd>{value}</dd>
@@ -132,8 +137,7 @@ function Figures({ desk }: { readonly desk: Desk }) {
   );
   return (
     <dl class="figures-of-run" aria-label="Live statistics">
-      {colleagues.value.length > 0 &&
-        figure("also here", colleagues.value.map(({ name }) => name).join(", "))}
+      {others.length > 0 && figure("also here", [...new Set(others)].join(", "))}
       {watching.value !== null && figure("watching", numbers.format(watching.value))}
       {figure("actions", numbers.format(actions))}
       <div class="figure">

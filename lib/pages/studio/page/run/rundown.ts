@@ -38,8 +38,9 @@ export interface Figures {
   readonly perSecond: number;
 }
 
-/** Another author in the view. */
+/** An author in another window of the view. */
 export interface Colleague {
+  readonly userId: string;
   readonly name: string;
   /** Id of the element that the author has cued. */
   readonly cued: string | null;
@@ -85,6 +86,8 @@ export class Rundown {
   /** Time of the newest answer on its way, in ms. */
   readonly latency = signal<number | null>(null);
   readonly colleagues = signal<readonly Colleague[]>([]);
+  /** Id of the author of this window; null: nobody knows yet. */
+  readonly userId = signal<string | null>(null);
   readonly #context: ViewContext;
   readonly #say: (where: Whereabouts) => void;
   readonly #windowId: string;
@@ -124,6 +127,12 @@ export class Rundown {
     repeat(() => this.#readStats(), { everyMs: statsMs, signal: until, report: error => this.#heard(error) });
     repeat(() => this.#readElements(), { everyMs: elementsMs, signal: until, report: () => {} });
     repeat(() => this.#readReach(), { everyMs: reachMs, signal: until, report: () => {} });
+    api.control.readMe({}, { signal: until }).then(
+      ({ id }) => {
+        this.userId.value = id;
+      },
+      () => {},
+    );
     const live = followAuthoring(api, this.projectId, until);
     const stop = effect(() => {
       if (live.value !== null) this.#hearAuthors(live.value);
@@ -369,7 +378,7 @@ export class Rundown {
     const place = `events/${this.eventId}/run`;
     this.colleagues.value = presence.authors
       .filter(author => author.place === place && !author.id.endsWith(this.#windowId))
-      .map(({ name, field }) => ({ name, cued: field }));
+      .map(({ user_id: userId, name, field }) => ({ userId, name, cued: field }));
     const at = changes.entries.findIndex(({ id }) => id === this.#lastChange);
     const fresh = this.#lastChange === "" ? [] : changes.entries.slice(at + 1);
     this.#lastChange = changes.entries.at(-1)?.id ?? "none";
