@@ -1,4 +1,4 @@
-/** What the studio says of an element: its choices, its mean, and what nobody has written yet. */
+/** What the studio says of an element: its choices, its mean, and what nobody has written yet; and who else is there. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -9,6 +9,7 @@ import {
   meanOf,
   textsOfTemplate,
 } from "../../../../lib/pages/studio/page/results.ts";
+import { othersOf } from "../../../../lib/pages/studio/page/run/rundown.ts";
 
 const field = (key: string, all: unknown) => ({ key, values: { all } });
 const typeOf = (name: string) => {
@@ -16,6 +17,15 @@ const typeOf = (name: string) => {
   assert.ok(found);
   return found;
 };
+
+describe("colleagues", () => {
+  it("are others, each once, and no other windows of the author", () => {
+    const window = (userId: string, name: string) => ({ userId, name, cued: null });
+    const present = [window("1", "Sam"), window("2", "Vi"), window("2", "Vi"), window("1", "Sam")];
+    assert.deepEqual(othersOf(present, "1"), ["Vi"]);
+    assert.deepEqual(othersOf(present, null), [], "nobody knows yet who the author is");
+  });
+});
 
 describe("results of elements", () => {
   it("take the marks of a rating for its options, with their labels, and have a mean", () => {

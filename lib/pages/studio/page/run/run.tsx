@@ -15,7 +15,7 @@ import { After } from "./after.tsx";
 import { Desk } from "./desk.ts";
 import { Monitor } from "./monitor.tsx";
 import { clockText, Fault, numbers } from "./row.tsx";
-import { Rundown } from "./rundown.ts";
+import { othersOf, Rundown } from "./rundown.ts";
 import { Timeline } from "./timeline.tsx";
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -126,9 +126,7 @@ function Figures({ desk }: { readonly desk: Desk }) {
   const { actions, perSecond } = figures.value;
   useEffect(() => plot.current?.append(line.element), []);
   useEffect(() => line.add(performance.now(), perSecond), [figures.value]);
-  const others = colleagues.value.flatMap(each =>
-    userId.value === null || each.userId === userId.value ? [] : [each.name],
-  );
+  const others = othersOf(colleagues.value, userId.value);
   const figure = (label: string, value: string) => (
     <div class="figure">
       <dd>{value}</dd>
@@ -137,7 +135,7 @@ function Figures({ desk }: { readonly desk: Desk }) {
   );
   return (
     <dl class="figures-of-run" aria-label="Live statistics">
-      {others.length > 0 && figure("also here", [...new Set(others)].join(", "))}
+      {others.length > 0 && figure("also here", others.join(", "))}
       {watching.value !== null && figure("watching", numbers.format(watching.value))}
       {figure("actions", numbers.format(actions))}
       <div class="figure">

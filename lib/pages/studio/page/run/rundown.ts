@@ -46,6 +46,12 @@ export interface Colleague {
   readonly cued: string | null;
 }
 
+/** Returns the names of those who are no windows of the author; none while nobody knows who the author is. */
+export function othersOf(colleagues: readonly Colleague[], userId: string | null): readonly string[] {
+  const others = colleagues.filter(each => userId !== null && each.userId !== userId);
+  return [...new Set(others.map(({ name }) => name))];
+}
+
 const fields =
   "name,content_type,state,question,custom_fields,position,stats,parent,duration,published_at,start_mode,start_offset,correct_option,reveal_results_mode,results_revealed_at_iso,answer_revealed_at_iso,annotations,actions";
 const firstPage = {
