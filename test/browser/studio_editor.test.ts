@@ -55,6 +55,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     const { page, faults } = await edit(id);
     await editor(page).getByRole("button", { name: "de", exact: true }).click();
     assert.equal(await editor(page).getByLabel("Explanation").inputValue(), "So war es");
+    await editor(page).getByPlaceholder("When?").waitFor();
     await editor(page).getByRole("button", { name: "All", exact: true }).click();
     const words = "In which year did the club win its first title? ".repeat(10).slice(0, 490).trim();
     const field = editor(page).getByLabel("Question");

@@ -34,6 +34,8 @@ export interface FieldProps {
   readonly isMandatory?: boolean | undefined;
   readonly isFrozen: boolean;
   readonly help?: string | undefined;
+  /** What fans read while the field is empty. */
+  readonly instead?: string | undefined;
 }
 
 interface ControlProps {
@@ -44,6 +46,7 @@ interface ControlProps {
   /** Ids of what describes the control. */
   readonly describedBy: string;
   readonly isInvalid: boolean;
+  readonly instead: string | undefined;
 }
 
 type Control = (props: ControlProps) => ComponentChildren;
@@ -56,6 +59,7 @@ export function Labelled({
   isMandatory,
   isFrozen,
   help,
+  instead,
   control,
 }: FieldProps & { readonly control: Control }) {
   const id = useId();
@@ -85,6 +89,7 @@ export function Labelled({
         onInput: next => editing.set(path, next),
         describedBy: `${id}-more`,
         isInvalid: faults.length > 0,
+        instead,
       })}
       <p class="hint" id={`${id}-more`}>
         {faults.length > 0 ? faults.map(({ text }) => text).join(" ") : help}
@@ -107,9 +112,12 @@ export function PropertyField({
     (property.type ?? property.field) === "datetime" ? `Time in ${zone}.` : "",
   ];
   const help = [description ?? "", ...bounds].filter(text => text !== "").join(" ");
+  const { editing, path } = props;
+  const common = editing.value([...path.slice(0, -1), "all"]).value;
   return (
     <Labelled
       {...props}
+      instead={path.at(-1) !== "all" && typeof common === "string" ? common : undefined}
       label={label ?? key}
       isMandatory={mandatory}
       help={help}
@@ -153,11 +161,12 @@ function controlOf({ type, field, values, min, max, max_length: charactersMax }:
 
 export const text =
   (type: "text" | "url" | "color", charactersMax?: number): Control =>
-  ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => (
+  ({ id, value, onInput, isFrozen, describedBy, isInvalid, instead }) => (
     <input
       id={id}
       type={type as "text"}
       dir="auto"
+      placeholder={instead}
       value={String(value ?? "")}
       maxLength={charactersMax}
       readOnly={isFrozen}
@@ -220,10 +229,11 @@ export const toggle: Control = ({ id, value, onInput, isFrozen, describedBy }) =
   />
 );
 
-export const area: Control = ({ id, value, onInput, isFrozen, describedBy, isInvalid }) => (
+export const area: Control = ({ id, value, onInput, isFrozen, describedBy, isInvalid, instead }) => (
   <textarea
     id={id}
     dir="auto"
+    placeholder={instead}
     rows={3}
     value={String(value ?? "")}
     readOnly={isFrozen}
