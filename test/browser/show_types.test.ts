@@ -326,7 +326,7 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await shown.getByRole("heading", { name: "Two" }).waitFor();
     assert.equal(await shown.getByRole("heading", { name: "One" }).count(), 0);
     await page.getByRole("link", { name: "Round 3" }).click();
-    await page.getByText("Nobody yet. Be the first.").waitFor();
+    await page.locator("section.board").getByText("Nobody yet. Be the first.").waitFor();
     await picture(page, "round");
     await page.getByRole("link", { name: "Now" }).click();
     await page.getByRole("link", { name: "Overall" }).waitFor();
