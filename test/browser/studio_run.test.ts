@@ -295,13 +295,13 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       .waitFor();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await dialog.getByRole("button", { name: "Copy: In your own page, as a plain frame" }).click();
+    // What the page says lies above the dialog.
+    await page.locator(".said:popover-open", { hasText: "Copied: " }).waitFor();
     await dialog.getByText("Copied", { exact: true }).waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^<iframe src="http/);
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 740 });
     await assertFits(page);
-    // What the page says lies above the dialog.
-    await page.locator(".said:popover-open", { hasText: "Copied: " }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     const { event } = show;
