@@ -119,9 +119,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "the address of a broken registration becomes free",
-    file: "lib/fans/identity/providers/managed_pool/code_login.ts",
-    text: "found.account?.isEmailVerified === false",
-    replacement: "found.account === undefined",
+    file: "lib/fans/identity/providers/managed_pool/pool_user.ts",
+    text: "user.account?.isEmailVerified !== false",
+    replacement: "user.account !== undefined",
   },
   {
     name: "a refresh token is exchanged again and again",

@@ -356,8 +356,18 @@ export function signRecord(key: Uint8Array, record: Omit<SignedSessionRecord, "s
   return bytesToHex(hmac(sha256, key, message)).toUpperCase();
 }
 
-/** Verifies the signature of a record of unknown origin, in constant time. */
-export function verifyRecord(key: Uint8Array, record: SignedSessionRecord): boolean {
+/** A record as the identity API answers it: the creation of a `noLogin` user names the time of sign-up `signup`. */
+type ReceivedSessionRecord = Omit<SignedSessionRecord, "signUp"> & {
+  readonly signUp?: number | undefined;
+  readonly signup?: number | undefined;
+};
+
+/** Verifies the signature of a record of unknown origin, as it was received, in constant time. */
+export function verifyRecord(key: Uint8Array, received: ReceivedSessionRecord): boolean {
+  const { signup, signUp = signup ?? Number.NaN } = received;
+  // Whoever reads either must not read a time that nobody signed.
+  if (signup !== undefined && signup !== signUp) return false;
+  const record = { ...received, signUp };
   if (!isRecordShaped(record)) return false;
   return constantTimeEqual(signRecord(key, record), record.signature);
 }

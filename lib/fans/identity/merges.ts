@@ -12,7 +12,6 @@ import type { Logger } from "../../http/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
 import type { Store } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
-import type { OnRemove } from "./removal/removals.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isAnonymous, listMerge, type User, type Users } from "./users.ts";
 
@@ -35,9 +34,11 @@ export interface AccountMergesOptions {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly holder: string;
-  /** Brings what the anonymous user has to the account, once. It may be called again after an interruption. */
+  /**
+   * Brings what the merged user has to the account, once, and takes the merged user off boards and the index. It may be called again
+   * after an interruption.
+   */
   readonly mergeUsers: (merge: AccountMerge) => Promise<void>;
-  readonly onRemove: OnRemove;
 }
 
 interface NotedMerge extends AccountMerge {
@@ -106,7 +107,7 @@ export class AccountMerges {
   }
 
   async #finish(merge: AccountMerge): Promise<void> {
-    const { users, onRemove } = this.#options;
+    const { users } = this.#options;
     const { projectId, from, into } = merge;
     const account = await users.findById(projectId, into);
     const user =
@@ -114,17 +115,15 @@ export class AccountMerges {
     // It was removed, has an account of its own by now, or was merged into another one.
     if (user?.mergedInto !== into) return;
     await this.#complete(merge);
-    await onRemove(projectId, from);
   }
 
   async #finishJoin(merge: AccountMerge): Promise<void> {
-    const { users, onRemove } = this.#options;
+    const { users } = this.#options;
     const { projectId, from, into } = merge;
     // Nobody, or another, if the user was removed since.
     if ((await users.mergeTarget(projectId, from)) === from) return;
     await users.update(projectId, from, user => ({ ...user, mergedInto: into }));
     await this.#complete(merge);
-    await onRemove(projectId, from);
   }
 
   async #complete(merge: AccountMerge): Promise<void> {

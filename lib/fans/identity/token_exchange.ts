@@ -157,9 +157,8 @@ async function tokenUser({ directory, sessions }: ExchangeContext, token: string
 
 async function recordUser(context: ExchangeContext, proof: SessionRecordProofInput): Promise<UserCaller> {
   const { projectId, record } = proof;
-  const { signup = 0, signUp = signup, ...facts } = record;
   const { users, records, directory } = context;
-  if (!records.verify(projectId, { ...facts, signUp })) throw rejected("session record");
+  if (!records.verify(projectId, record)) throw rejected("session record");
   const project = await directory.project(projectId);
   if (project === null) throw rejected("session record");
   const user = await users.findById(projectId, record.userId);

@@ -215,6 +215,20 @@ export class Users {
     });
   }
 
+  /** Makes a claim that expires one for good; false where the user does not hold the key any more. */
+  async keep(projectId: string, key: ClaimedKey, userId: string): Promise<boolean> {
+    return await decide(this.#store, claimPartition(projectId, key), {
+      reads: [claimRead],
+      idempotent: true,
+      apply: ([stored]) => {
+        const claim = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
+        if (claim?.userId !== userId) return { writes: [], answer: false };
+        const { until, ...ids } = claim;
+        return { writes: until === undefined ? [] : [claimWrite(ids, undefined)], answer: true };
+      },
+    });
+  }
+
   keysOf(user: User): readonly LookupKey[] {
     const { registration, account, origin } = user;
     return [

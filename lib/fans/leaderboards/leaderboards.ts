@@ -31,7 +31,7 @@ interface LeaderboardOptions extends LeaderboardServices {
 }
 
 /** The boards as loyalty uses them. */
-export type FedBoards = Pick<Leaderboards, "targets" | "deliver">;
+export type FedBoards = Pick<Leaderboards, "targets" | "deliver" | "removeUser">;
 
 /** Creates the leaderboards of all projects. */
 export function createLeaderboards({

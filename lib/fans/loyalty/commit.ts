@@ -335,7 +335,7 @@ function changed(
     addedSums === undefined || result === null
       ? changedSums(summed, before.sums, { action, data, metrics: gained })
       : withSumsBefore(before.sums, addedSums);
-  const current = scoreUpdates(state, targets, { totals: sums, gained });
+  const current = state.mergedInto === null ? scoreUpdates(state, targets, { totals: sums, gained }) : [];
   const updates = waiting.length === 0 ? current : [...notReplaced(waiting, current), ...current];
   state.projectId = projectId;
   if (settledGifts !== undefined) state.gifts = state.gifts.filter(({ id }) => !settledGifts.has(id));

@@ -18,7 +18,7 @@ import type { Voters } from "./votes/voters.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 export interface DeliveryServices extends Pick<LoyaltyServices, "boards" | "logger"> {
-  readonly userIndex: Pick<MetricIndexing, "deliver">;
+  readonly userIndex: Pick<MetricIndexing, "deliver" | "unlist">;
   readonly lateUsers: LateUsers;
   readonly coupons: Pick<Coupons, "assignCodes">;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;

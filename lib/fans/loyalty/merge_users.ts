@@ -25,7 +25,7 @@ import { type MovedVotes, readMovedVotes, readVotesBeside, receiveVotes } from "
 
 /**
  * Merges a user into another of the same project, once. Commands about the merged user act on the account from then on. It may be
- * repeated after an interruption. The caller takes the merged user off boards.
+ * repeated after an interruption.
  */
 export async function mergeUsers(
   services: CommandServices,
@@ -50,7 +50,7 @@ export async function mergeUsers(
     return receiveCommand({ rewards, inheritance, sums, votes }, config, now);
   });
   await runCommand(services, from, (config, now) => emptyCommand(config, now));
-  // Delivers the last scores, so that none brings the user back to a board later.
+  // Takes the user off boards and the index of users, as does the sweep, for what is under way to them now.
   await dueWork(from);
 }
 
@@ -63,7 +63,7 @@ async function closeUser({ store, states }: LoyaltyServices, from: SpaceUser, in
     apply: ([stored]) => {
       const state = stored === null ? emptyState(from.projectId) : states.valueOf(partition, stored);
       return state.mergedInto === null
-        ? { writes: [states.put({ ...state, mergedInto: into })], answer: into }
+        ? { writes: [states.put({ ...state, mergedInto: into, undelivered: [] })], answer: into }
         : { writes: [], answer: state.mergedInto };
     },
   });

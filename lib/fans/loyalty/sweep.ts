@@ -46,13 +46,19 @@ export async function processDueUser(
   },
   user: SpaceUser,
 ): Promise<number | null> {
-  const { clock, coupons, products, webhooks, voters, users } = services;
+  const { clock, coupons, products, webhooks, voters, users, boards, userIndex } = services;
   const cachedUser = users.get(user);
   const settled = await runCommand(services, user, () => timeCommand);
   const unfinished = await products.finish(user, settled.state);
   const isChanged = settled.state.redemptions.length > unfinished;
   const committed = isChanged ? await runCommand(services, user, () => timeCommand) : settled;
   const { state, updates } = committed;
+  if (state.mergedInto !== null) {
+    // A score may have been under way when the user was closed, and each registration lists the user again.
+    const projectId = state.projectId ?? user.projectId;
+    if (projectId !== null) await boards.removeUser(projectId, user.userId);
+    await userIndex.unlist(user);
+  }
   const isListed = await voters.list(cachedUser, state.voterOf);
   const isDelivered = (await deliverStateNow(services, cachedUser, committed)) && isListed;
   if (isDelivered && updates.length + state.voterOf.length > 0) {

@@ -27,6 +27,7 @@ import type { Directory, Organisation, Settings } from "../directory/mod.ts";
 import {
   indexPartition,
   projectsKey,
+  unlistingWrites,
   userBoards,
   userIndexPartition,
   userShardPartitions,
@@ -318,6 +319,17 @@ export class MetricIndexing {
     }
     const partition = userIndexPartition(organisationId, userId);
     this.#delivery.deliver([[partition, { organisationId, userId, revision, metrics }]], done);
+  }
+
+  /** Takes a user off the index, who is listed again by whatever registers the user as due. */
+  async unlist({ organisationId, userId }: UserName): Promise<void> {
+    const { store, directory } = this.#options;
+    const indexes = declaredBoards(await directory.organisation(organisationId));
+    await applyWrites(
+      store,
+      userIndexPartition(organisationId, userId),
+      unlistingWrites(userId, indexes),
+    );
   }
 
   /** Resolves when no value waits for the index any more. */

@@ -82,6 +82,13 @@ export function activityWrites(userId: string, now: number): readonly Write[] {
   return [{ type: "score", op: "max", key: userBoards.active, member: userId, score: now }];
 }
 
+/** Returns the writes that take a user off the boards of a shard, those of declared indexes included. */
+export function unlistingWrites(userId: string, indexes: readonly string[]): readonly Write[] {
+  return [userBoards.created, userBoards.active, userBoards.name, ...indexes].map(
+    key => ({ type: "unscore", key, member: userId }) as const,
+  );
+}
+
 /** Returns the writes that list a user under a registered name, as of a time in Unix ms; late ones change nothing. */
 function nameWrites(userId: string, name: string, asOf: number): readonly Write[] {
   const folded = foldName(name);
@@ -230,9 +237,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
       await applyWrites(
         store,
         userIndexPartition(organisationId, userId),
-        [userBoards.created, userBoards.active, userBoards.name, ...indexes].map(
-          key => ({ type: "unscore", key, member: userId }) as const,
-        ),
+        unlistingWrites(userId, indexes),
       );
     },
   };

@@ -58,15 +58,16 @@ export class SearchedUser {
   }
 
   /**
-   * True if the user exists: the index may list one who was never stored or was removed. True for any user without an account
-   * whose loyalty was not read. Who was removed exists again once a back end reports the id.
+   * True if the user exists: the index may list one who was never stored, was removed, or was merged into another. True for any user
+   * without an account whose loyalty was not read. Who was removed exists again once a back end reports the id.
    */
   get exists(): boolean {
     const { profile, loyalty } = this.#records;
+    if (this.isRemoved && this.loyalty.isMerged) return false;
     return this.account !== null || profile !== null || loyalty !== null;
   }
 
-  /** True if the user was removed, so that `exists` needs the loyalty. */
+  /** True if the user was removed or merged, so that `exists` needs the loyalty. */
   get isRemoved(): boolean {
     return (this.#storedNote?.removedAt ?? null) !== null;
   }

@@ -40,7 +40,8 @@ export class SessionRecords {
     return { deviceId, timeStamp, signature, externalId, userId, signUp };
   }
 
-  verify(projectId: string, record: IssuedRecord): boolean {
+  /** Verifies a record as it was received. */
+  verify(projectId: string, record: Omit<Parameters<typeof verifyRecord>[1], "projectId">): boolean {
     return this.#keysOf(projectId).some(key => verifyRecord(key, { ...record, projectId }));
   }
 

@@ -110,7 +110,7 @@ export function parseState(text: string): UserState {
 
 /** Reads single members from the text of a state, for searches over many users. */
 export class StoredStateReader
-  implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges">
+  implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges" | "mergedInto">
 {
   readonly #members: JsonMembers;
   #metrics: UserState["metrics"] | undefined;
@@ -128,6 +128,10 @@ export class StoredStateReader
 
   get changedAt(): number {
     return Number(this.#members.text("changedAt") ?? 0);
+  }
+
+  get mergedInto(): string | null {
+    return (this.#members.value("mergedInto") as string | undefined) ?? null;
   }
 
   get metrics(): UserState["metrics"] {

@@ -479,6 +479,8 @@ export interface LoyaltyFacts {
   metric(id: string): number;
   items(setId: string): readonly string[];
   challenge(id: string): Exclude<ChallengeProgress["status"], "none"> | "not_started";
+  /** True for a user who was merged into another. */
+  readonly isMerged: boolean;
 }
 
 /** Reads facts about users of a space. */
@@ -532,7 +534,7 @@ export async function readMetrics(
 const nothing = emptyState(null);
 
 function factsOf(
-  state: Pick<UserState, "metrics" | "inventory" | "challenges">,
+  state: Pick<UserState, "metrics" | "inventory" | "challenges" | "mergedInto">,
   defaults: ReadonlyMap<string, number>,
 ): LoyaltyFacts {
   return {
@@ -541,6 +543,9 @@ function factsOf(
     challenge(id) {
       const status = ownValue(state.challenges, id)?.status ?? "none";
       return status === "none" ? "not_started" : status;
+    },
+    get isMerged() {
+      return state.mergedInto !== null;
     },
   };
 }

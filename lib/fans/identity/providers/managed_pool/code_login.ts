@@ -19,6 +19,7 @@ import {
   anonymousPairEntries,
   CodeSchema,
   isSameEmail,
+  keepEmail,
   managedPool,
   profileEntries,
   requireClientToken,
@@ -87,11 +88,7 @@ async function proveAccount(context: IdentityContext, call: OperationCall, data:
   const found =
     (await users.findByKey(project.id, emailKey(data.email))) ?? (await signUp(context, call, data));
   if (isBanned(found, clock())) throw accountBanned(found);
-  // A registration that broke off holds the address for a minute only.
-  if (found.account?.isEmailVerified === false) {
-    const holder = await users.claim(project.id, emailKey(data.email), found);
-    if (holder.userId !== found.userId) throw invalidCode("log in");
-  }
+  if (!(await keepEmail(context, project.id, { user: found, email: data.email }))) throw invalidCode("log in");
   let isFirstProof = false;
   const user = await users.update(project.id, found.userId, ({ account, ...old }) => {
     isFirstProof = account?.isEmailVerified === false && isSameEmail(account.email, data.email);

@@ -21,6 +21,7 @@ import { EmailSchema, NewEmailSchema } from "../fields.ts";
 import {
   CodeSchema,
   isSameEmail,
+  keepEmail,
   managedPool,
   NewPasswordSchema,
   poolMail,
@@ -161,12 +162,13 @@ export function confirmPoolPassword(context: IdentityContext) {
 
 /** Writes the new password; null if the address has no user. The right code proves control of the mailbox. */
 async function setPassword(
-  { users, clock }: IdentityContext,
+  context: IdentityContext,
   projectId: string,
   { email, passwordHash }: { readonly email: string; readonly passwordHash: string },
 ): Promise<User | null> {
+  const { users, clock } = context;
   const found = await users.findByKey(projectId, emailKey(email));
-  if (found === null) return null;
+  if (found === null || !(await keepEmail(context, projectId, { user: found, email }))) return null;
   return await users.update(projectId, found.userId, ({ account, ...old }) => {
     if (account === undefined) return old;
     const isEmailVerified = account.isEmailVerified || isSameEmail(account.email, email);
@@ -248,12 +250,13 @@ interface Proof {
  * password of a contested address ends: nothing says that it is of the person who reads the mail, unless a session does.
  */
 async function giveAccount(
-  { users, clock, hasher }: IdentityContext,
+  context: IdentityContext,
   projectId: string,
   { email, passwordHash, session }: Proof,
 ): Promise<{ readonly user: User; readonly isReplaced: boolean } | null> {
+  const { users, clock, hasher } = context;
   const found = await users.findByKey(projectId, emailKey(email));
-  if (found === null) return null;
+  if (found === null || !(await keepEmail(context, projectId, { user: found, email }))) return null;
   let isReplaced = false;
   const user = await users.update(projectId, found.userId, ({ account, ...old }) => {
     if (account === undefined || !isSameEmail(account.email, email)) return { ...old, account };

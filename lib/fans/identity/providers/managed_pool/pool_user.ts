@@ -126,6 +126,19 @@ export function claimEmail(
 }
 
 /**
+ * Keeps the address by which a user was found for the user; false where the user has lost it by now. A registration that broke off
+ * claimed it for a minute only.
+ */
+export async function keepEmail(
+  { users }: Pick<IdentityContext, "users">,
+  projectId: string,
+  { user, email }: { readonly user: User; readonly email: string },
+): Promise<boolean> {
+  if (user.account?.isEmailVerified !== false) return true;
+  return await users.keep(projectId, emailKey(email), user.userId);
+}
+
+/**
  * Confirms the address of the user's account as its only e-mail key, after the record was written. `before` is the former
  * address. Racing changes of one user end with the key of the address that was written last.
  */

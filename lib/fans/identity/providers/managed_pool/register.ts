@@ -37,6 +37,7 @@ import {
   anonymousPairEntries,
   claimEmail,
   isSameEmail,
+  keepEmail,
   managedPool,
   NewPasswordSchema,
   PasswordSchema,
@@ -321,6 +322,7 @@ async function openSession(
       const found = attempt === 1 ? login.found : await users.findByKey(project.id, emailKey(login.email));
       const verified = await verifyPassword(context, call, { ...login, found });
       const { user, passwordHash, needsRehash } = verified;
+      if (!(await keepEmail(context, project.id, { user, email: login.email }))) throw loginRejected();
       const opened = await sessions.open(project, user, login.device);
       const written = await users.update(project.id, user.userId, old =>
         old.account?.passwordHash === passwordHash
