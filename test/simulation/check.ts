@@ -49,10 +49,8 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
   }
   for (const person of model.addressee === null ? [] : [model.addressee]) {
     for (const userId of person.merged) {
-      const { points = 0 } = search.get(userId)?.metrics ?? {};
-      const score = board.get(userId) ?? 0;
-      if (points !== 0 || score !== 0)
-        world.fault(`merged user ${userId} has ${points} points, and ${score} on a board`);
+      if (search.has(userId)) world.fault(`merged user ${userId} is found`);
+      if (board.has(userId) || cheers.has(userId)) world.fault(`merged user ${userId} is on a board`);
     }
     const users = [...model.users.values()].filter(user => user.person === person);
     const shown = await Promise.all(users.map(look));

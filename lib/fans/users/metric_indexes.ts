@@ -325,11 +325,7 @@ export class MetricIndexing {
   async unlist({ organisationId, userId }: UserName): Promise<void> {
     const { store, directory } = this.#options;
     const indexes = declaredBoards(await directory.organisation(organisationId));
-    await applyWrites(
-      store,
-      userIndexPartition(organisationId, userId),
-      unlistingWrites(userId, indexes),
-    );
+    await applyWrites(store, userIndexPartition(organisationId, userId), unlistingWrites(userId, indexes));
   }
 
   /** Resolves when no value waits for the index any more. */

@@ -234,11 +234,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess &
     async remove(user: UserName & Pick<Account, "projectId">, indexes: readonly string[]): Promise<void> {
       const { organisationId, userId, projectId } = user;
       await putNote(user, { projectId, removedAt: clock() });
-      await applyWrites(
-        store,
-        userIndexPartition(organisationId, userId),
-        unlistingWrites(userId, indexes),
-      );
+      await applyWrites(store, userIndexPartition(organisationId, userId), unlistingWrites(userId, indexes));
     },
   };
 }

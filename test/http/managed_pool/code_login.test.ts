@@ -1,14 +1,19 @@
 /** Logins with a mailed code, without a password. */
 
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, it } from "node:test";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { codeAgeMsMax, codeTriesMax } from "../../../lib/fans/identity/codes/codes.ts";
 import { Users } from "../../../lib/fans/identity/mod.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
+import { createDyingStore } from "../../support/dying_store.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
-import { deviceId, Pool, pool as selector, visible } from "./_pool.ts";
+import { deviceId, newPassword, Pool, pool as selector, visible } from "./_pool.ts";
 
 const email = "Ann@example.com";
+/** Time for which a registration that broke off holds its address, and a bit. */
+const registrationMs = 61_000;
 const moved = "ann.new@example.com";
 const codeLoginLink = "https://club.example/enter?lang=en";
 const offered = { identity: { codeLogin: "on", codeLoginLink } };
@@ -170,4 +175,50 @@ describeOnStores("a project with logins by code", open => {
       await without.dispose();
     }
   });
+});
+
+type Enter = (pool: Pool) => Promise<string | null>;
+
+/** Ways to get into an account; each returns its user, or null where that is not possible. */
+const byPassword: Enter = async pool => (await pool.login(email)).json.data.userId ?? null;
+const otherWays: readonly Enter[] = [
+  async pool => (await pool.logInByCode(email, await pool.loginCode(email))).json.data.userId,
+  async pool => {
+    await pool.confirm(email, await pool.code(email));
+    return (await pool.login(email, { password: newPassword })).json.data.userId;
+  },
+  async pool => {
+    await pool.confirmEmail(email, await pool.emailCode(email));
+    return await byPassword(pool);
+  },
+];
+
+describe("a registration that breaks off", () => {
+  it("leaves the address to whoever gets in within a minute, by password or code", async () => {
+    let at = 0;
+    // The first step after which there is an account; it would be free again after the minute.
+    while (!(await getsIn(byPassword, at))) at += 1;
+    for (const enter of otherWays) assert.ok(await getsIn(enter, at));
+  });
+
+  /** Enters after a registration that died at a step, and again after the minute: as the same user. False where nobody gets in. */
+  async function getsIn(enter: Enter, at: number): Promise<boolean> {
+    const options = { identity: { ...offered.identity, emailVerification: "optional" } };
+    let lasting: Store | undefined;
+    const pool = await Pool.open(async clock => {
+      lasting = createMemoryStore({ clock });
+      return lasting;
+    }, options);
+    assert.ok(lasting !== undefined);
+    const dying = createDyingStore(lasting);
+    const mortal = await Pool.open(async () => dying, options);
+    dying.dieAt({ at, when: "after" });
+    assert.equal((await mortal.register(email)).status, 503);
+    const userId = await enter(pool);
+    if (userId === null) return false;
+    pool.world.clock.advance(registrationMs);
+    const next = await pool.logInByCode(email, await pool.loginCode(email));
+    assert.equal(next.json.data.userId, userId);
+    return true;
+  }
 });

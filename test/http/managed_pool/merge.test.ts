@@ -8,14 +8,17 @@ import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { sampleSize } from "../../support/full.ts";
 import { type Answer, ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
+import { until } from "../../support/until.ts";
 import { assertProblem } from "../_problem.ts";
-import { backEnd } from "../audience/_back_end.ts";
+import { backEnd, pointsOf } from "../audience/_back_end.ts";
 import { searchPath } from "../audience/_searched.ts";
 import { Pool } from "./_pool.ts";
 
 const email = "ann@example.com";
 /** Time after which a merge is worked on again. */
 const mergeAgainMs = 60_000;
+/** Time within which a user who was registered is due. */
+const dueMs = 3_600_000;
 const badges = { badges: ["oracle"] };
 
 type Fan = { readonly userId: string; readonly token: string; readonly record: Answer["json"] };
@@ -163,6 +166,26 @@ describeOnStores("an anonymous user who logs in to an account", open => {
     assert.deepEqual(await found(), [users.account.userId]);
   });
 
+  it("stays off searches and counts when a back end reports it again", async () => {
+    const users = await earn(pool);
+    const call = await backEnd(pool.world, ["users:read", "rewards:write"]);
+    const search = async (): Promise<readonly [found: number, counted: number]> => {
+      const { json } = await call(searchPath, { body: { includeTotal: true } });
+      return [json.data.length, json.totalCount];
+    };
+    await pool.login(email, pairOf(users.anonymous));
+    await workLater(pool);
+    // Who is due within the hour is not registered anew.
+    pool.world.clock.advance(dueMs);
+    const reward = { userId: users.anonymous.userId, type: "metric", currency: "points", amount: 5 };
+    assert.equal((await call("/api/audience/rewards", { body: { rewards: [reward] } })).status, 200);
+    assert.equal(await pointsOf(pool.world, users.account.userId), 22);
+    assert.equal((await search())[0], 1);
+    pool.world.clock.advance(dueMs);
+    await pool.world.platform.work();
+    assert.deepEqual(await search(), [1, 1]);
+  });
+
   it("goes on adding to the account's scores", async () => {
     const users = await earn(pool);
     await pool.login(email, pairOf(users.anonymous));
@@ -172,6 +195,50 @@ describeOnStores("an anonymous user who logs in to an account", open => {
     assert.deepEqual(await board(pool, "leaderboards/overall"), { [userId]: 20 });
     assert.deepEqual(await board(pool, "leaderboards/exacts"), { [userId]: 3 });
     assert.deepEqual(await board(pool, `events/${ids.event}/leaderboards/round_1`), { [userId]: 7 });
+  });
+});
+
+describe("a score that is on its way while its user is merged", () => {
+  it("is on no board in the end, however late it arrives", async t => {
+    let release = (): void => {};
+    const gate = new Promise<void>(resolve => {
+      release = resolve;
+    });
+    let userId: string | undefined;
+    let isHeld = false;
+    const pool = await Pool.open(async clock => {
+      const store = createMemoryStore({ clock });
+      return {
+        traits: store.traits,
+        now: store.now,
+        read: (partition, queries) => store.read(partition, queries),
+        async commit(partition, batch) {
+          const isOfUser = batch.writes.some(write => write.type === "score" && write.member === userId);
+          if (isOfUser && !isHeld && partition.includes("overall")) {
+            isHeld = true;
+            await gate;
+          }
+          return await store.commit(partition, batch);
+        },
+        ping: () => store.ping(),
+        [Symbol.asyncDispose]: async () => {},
+      };
+    });
+    t.after(() => pool.dispose());
+    const users = await earn(pool);
+    ({ userId } = users.anonymous);
+    await act(pool, users.anonymous, "prediction", { outcome: "exact" });
+    await until("the score is on its way", () => isHeld);
+    await pool.login(email, pairOf(users.anonymous));
+    pool.world.clock.advance(mergeAgainMs);
+    await pool.world.platform.work();
+    release();
+    await pool.world.platform.idle();
+    const scores = await board(pool, "leaderboards/overall");
+    assert.ok(userId !== undefined && userId in scores, "it arrived");
+    pool.world.clock.advance(dueMs);
+    await pool.world.platform.work();
+    assert.deepEqual(Object.keys(await board(pool, "leaderboards/overall")), [users.account.userId]);
   });
 });
 

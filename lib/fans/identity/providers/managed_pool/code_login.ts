@@ -88,7 +88,8 @@ async function proveAccount(context: IdentityContext, call: OperationCall, data:
   const found =
     (await users.findByKey(project.id, emailKey(data.email))) ?? (await signUp(context, call, data));
   if (isBanned(found, clock())) throw accountBanned(found);
-  if (!(await keepEmail(context, project.id, { user: found, email: data.email }))) throw invalidCode("log in");
+  if (!(await keepEmail(context, project.id, { user: found, email: data.email })))
+    throw invalidCode("log in");
   let isFirstProof = false;
   const user = await users.update(project.id, found.userId, ({ account, ...old }) => {
     isFirstProof = account?.isEmailVerified === false && isSameEmail(account.email, data.email);
