@@ -118,6 +118,12 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: "if (isEmpty) return null;",
   },
   {
+    name: "a merged guest returns to boards",
+    file: "lib/fans/loyalty/sweep.ts",
+    text: "if (state.mergedInto !== null) {",
+    replacement: "if (state.mergedInto === user.userId) {",
+  },
+  {
     name: "the address of a broken registration becomes free",
     file: "lib/fans/identity/providers/managed_pool/pool_user.ts",
     text: "user.account?.isEmailVerified !== false",
