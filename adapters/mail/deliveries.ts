@@ -125,9 +125,11 @@ export function parseMailbox(text: string): Mailbox {
  *
  * @throws {MailError} `invalid_mail`.
  */
-export function checkMail({ to, subject }: Mail): void {
+export function checkMail({ to, subject, sender = "" }: Mail): void {
   if (!isOneAddress(to)) throw new MailError("invalid_mail", "the recipient is not one plain address");
   if (hasControls(subject)) throw new MailError("invalid_mail", "the subject holds control characters");
+  if (hasControls(sender) || sender.length > senderNameUnitsMax)
+    throw new MailError("invalid_mail", "the name of the sender is too long or holds control characters");
 }
 
 /** Returns true for one address without name, comment, quotes or list. */

@@ -75,7 +75,7 @@ class PooledMailer implements SmtpMailer {
     checkMail(mail);
     const { address } = this.#from;
     const message = {
-      from: this.#from,
+      from: { name: mail.sender ?? this.#from.name, address },
       // An object is one address; a text would be parsed as a list.
       to: { name: "", address: mail.to },
       envelope: { from: address, to: [mail.to] },

@@ -29,7 +29,7 @@ export interface WebhookMailerOptions {
 }
 
 /**
- * Creates a mailer that posts `{type: "mail.<kind>", timestamp, data: {to, kind, subject, text, html?, code?, link?, project?, locale?}}`, signed with
+ * Creates a mailer that posts `{type: "mail.<kind>", timestamp, data: {to, kind, subject, text, html?, code?, link?, project?, sender?, locale?}}`, signed with
  * HMAC-SHA-256 over `id.timestamp.body` in the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Any 2xx
  * accepts the mail. Redirects are not followed. 429, 5xx and a lost connection are retried once under the same id.
  * `send` rejects with a {@linkcode MailError}.
@@ -92,9 +92,10 @@ export function parseWebhookSecret(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function bodyOf({ to, kind, subject, text, html, code, link, project, locale }: Mail, now: number): string {
+function bodyOf(mail: Mail, now: number): string {
   const timestamp = new Date(now).toISOString();
-  const data = { to, kind, subject, text, html, code, link, project, locale };
+  const { to, kind, subject, text, html, code, link, project, sender, locale } = mail;
+  const data = { to, kind, subject, text, html, code, link, project, sender, locale };
   return JSON.stringify({ type: `mail.${kind}`, timestamp, data });
 }
 

@@ -1,8 +1,8 @@
 /** A look at the mails to fans, without sending one. */
 
-import type { MailLanguage, PoolMailKind } from "../fans/identity/providers/managed_pool/mails.ts";
-import { oneOf } from "./frame/checks.ts";
-import type { CommandSpec } from "./frame/command.ts";
+import type { MailSettings, PoolMailKind } from "../fans/identity/providers/managed_pool/mails.ts";
+import { id, oneOf } from "./frame/checks.ts";
+import type { CliContext, CommandSpec } from "./frame/command.ts";
 import { json } from "./frame/output.ts";
 
 const poolMailKinds: readonly PoolMailKind[] = [
@@ -13,7 +13,6 @@ const poolMailKinds: readonly PoolMailKind[] = [
   "passwordChanged",
   "emailChanged",
 ];
-const mailLanguages: readonly MailLanguage[] = ["en", "de", "fr", "es"];
 const sample = { code: "12345678", link: "https://club.example/enter#email=fan%40example.org&code=12345678" };
 
 const previewCommand: CommandSpec = {
@@ -22,24 +21,46 @@ const previewCommand: CommandSpec = {
   args: [{ name: "kind", description: poolMailKinds.join(", "), check: oneOf(...poolMailKinds) }],
   flags: {
     language: {
-      value: mailLanguages.join("|"),
-      description: "The language of the fan; otherwise en",
-      check: oneOf(...mailLanguages),
+      value: "language",
+      description: "The language of the fan: en, de, fr, es or one of the project's; otherwise en",
+      check: text => (/^[a-z]{2,3}$/.test(text) ? null : "must be a language, such as de"),
     },
     name: { value: "text", description: "Name of the project; otherwise Grandstand" },
+    project: { value: "id", description: "The project with whose name and words to print it", check: id },
     html: { description: "Print the page instead of the text" },
   },
-  examples: ["mails preview loginCode --language de", "mails preview loginCode --html > mail.html"],
+  examples: [
+    "mails preview loginCode --language de",
+    "mails preview loginCode --project $PROJECT",
+    "mails preview loginCode --html > mail.html",
+  ],
   output: json,
-  async run({ args, flags }) {
+  async run({ args, flags }, context) {
     const kind = poolMailKinds.find(each => each === args[0]) ?? "loginCode";
-    const { language: locale, name = "Grandstand" } = flags;
+    const { language: locale } = flags;
+    const project = flags.project === undefined ? null : await readProject(flags.project, context);
+    const name = flags.name ?? project?.name ?? "Grandstand";
     const facts = kind.endsWith("Code") ? { code: sample.code } : {};
     const link = kind === "loginCode" ? sample.link : undefined;
     const { writePoolMail } = await import("../fans/identity/providers/managed_pool/mails.ts");
-    const mail = writePoolMail({ kind, name, locale, link, ...facts });
+    const mail = writePoolMail({ kind, name, own: project?.mails, locale, link, ...facts });
     return { data: mail, shown: flags.html === undefined ? `${mail.subject}\n\n${mail.text}` : mail.html };
   },
 };
+
+interface MailProject {
+  readonly name: string;
+  readonly mails: MailSettings | undefined;
+}
+
+async function readProject(id: string, context: CliContext): Promise<MailProject> {
+  const api = await context.api();
+  const { data } = await api.read({ kind: "project", id }, { "fields[projects]": "name,services" });
+  const { name, services } = data.attributes as {
+    readonly name: string;
+    readonly services: { readonly identity?: { readonly mails?: MailSettings } };
+  };
+  return { name, mails: services.identity?.mails };
+}
 
 export const commands: readonly CommandSpec[] = [previewCommand];

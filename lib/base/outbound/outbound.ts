@@ -284,6 +284,8 @@ export interface Mail {
   /** The page of the app that takes the code, with address and code in its fragment. */
   readonly link?: string;
   readonly project?: { readonly id: string; readonly name: string };
+  /** Name that mail programs show as the sender. @default that of the mailer */
+  readonly sender?: string;
   /** The language that the client of the request prefers, a BCP 47 tag such as `es-ES`. */
   readonly locale?: string;
 }

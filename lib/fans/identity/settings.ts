@@ -14,6 +14,7 @@ import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts
 import { issueDetail } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import type { Directory, Project, Settings, Space } from "../directory/mod.ts";
+import { MailSettingsSchema } from "./providers/managed_pool/mails.ts";
 import { providerNames } from "./users.ts";
 
 const audienceCharactersMax = 512;
@@ -144,6 +145,10 @@ export const IdentitySettingsSchema = v.object({
   codeLoginLink: v.pipe(
     v.optional(RemoteUrlSchema),
     v.description("Page of the app to which mails with such a code link; its fragment gets address and code"),
+  ),
+  mails: v.pipe(
+    v.optional(MailSettingsSchema),
+    v.description("Sender and words of the mails to fans, by language and kind"),
   ),
   deviceCheck: v.pipe(
     v.optional(v.picklist(["any", "session"]), "any"),

@@ -98,6 +98,11 @@ describe("a mailer over SMTP", { timeout: 60_000 }, () => {
     assert.equal(headers.subject, mail.subject);
     assert.equal(headers["message-id"], "<id-1@club.example>");
     assert.equal(headers["auto-submitted"], "auto-generated");
+    await mailer.send({ ...mail, sender: 'FC "Süd" <all@example.org>' });
+    const shown = server.mails.at(-1)?.headers.from ?? "";
+    assert.match(shown, /^(=\?UTF-8\?\S+\?= )+<no-reply@club\.example>$/);
+    assert.notEqual(shown, headers.from);
+    await assert.rejects(mailer.send({ ...mail, sender: "FC\r\nBcc: all@example.org" }), MailError);
     assert.equal(headers["content-type"], "text/plain; charset=utf-8");
     assert.equal(body.trimEnd(), mail.text.trimEnd());
     assert.equal(timer.size, 0);

@@ -9,6 +9,7 @@ import type { Store } from "../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
+import { openCli } from "../_cli.ts";
 import { deviceId, newPassword, Pool, pool as selector, visible } from "./_pool.ts";
 
 const email = "Ann@example.com";
@@ -16,7 +17,12 @@ const email = "Ann@example.com";
 const registrationMs = 61_000;
 const moved = "ann.new@example.com";
 const codeLoginLink = "https://club.example/enter?lang=en";
-const offered = { identity: { codeLogin: "on", codeLoginLink } };
+const italian = {
+  ...{ code: "Il tuo codice è", life: "Vale 10 minuti.", link: "Apri la pagina" },
+  loginCode: { subject: "Il <b>tuo</b> codice", lines: ["Solo & sempre per te."] },
+};
+const mails = { sender: "FC <i>Prova</i>", texts: { it: italian } };
+const offered = { identity: { codeLogin: "on", codeLoginLink, mails } };
 const codeOf = (answer: { readonly json: { readonly data: { readonly code: string } } }) =>
   answer.json.data.code;
 
@@ -51,6 +57,26 @@ describeOnStores("a login with a mailed code", open => {
     const again = await pool.logInByCode("ann@example.com", await pool.loginCode("ann@EXAMPLE.com"));
     assert.equal(again.json.data.userId, data.userId);
     assert.equal((await pool.check(data.accessToken)).status, 200, "the first session stays");
+  });
+
+  it("mails in the words of the project, which the command line shows before", async () => {
+    const headers = { "accept-language": "it-CH, de;q=0.5" };
+    const body = { ...selector, data: { email } };
+    const token = pool.clientToken;
+    await pool.world.call("/v1/user/login-code", { method: "PUT", body, token, headers });
+    await pool.world.platform.idle();
+    const { subject, text = "", html = "", sender, code = "" } = pool.mails[0] ?? {};
+    assert.deepEqual([subject, sender], [italian.loginCode.subject, mails.sender]);
+    for (const part of [`Il tuo codice è ${code}. Vale 10 minuti.`, "Solo & sempre per te.", mails.sender])
+      assert.ok(text.includes(part), text);
+    for (const part of ['lang="it"', "Il &#60;b&#62;tuo&#60;/b&#62; codice", "Solo &#38; sempre per te."])
+      assert.ok(html.includes(part), html);
+    assert.ok(!html.includes("<b>") && !html.includes("<i>"), html);
+    const cli = await openCli(pool.world);
+    const shown = await cli(`mails preview loginCode --project ${ids.project} --language it`);
+    const link = /https:\S+/;
+    const expected = `${subject}\n\n${text}`.replace(code, "12345678").replace(link, "");
+    assert.equal(shown.stdout.replace(link, "").trim(), expected.trim());
   });
 
   it("lets exactly one of racers in, and makes one account", async () => {

@@ -1,10 +1,12 @@
 /**
- * The mails to fans, as text and as HTML, in the languages that they come in.
+ * The mails to fans, as text and as HTML, in the languages that they come in, and the words that a project has for them.
  *
  * @module
  */
 
+import * as v from "valibot";
 import { escapeHtml } from "../../../../base/text/mod.ts";
+import { isPublicName } from "../../../users/mod.ts";
 import { codeAgeMsMax } from "../../codes/codes.ts";
 
 export const mailLanguages = ["en", "de", "fr", "es"] as const;
@@ -159,26 +161,92 @@ const texts: Readonly<Record<MailLanguage, Texts>> = {
   },
 };
 
+const senderCharactersMax = 100;
+const subjectCharactersMax = 200;
+const lineCharactersMax = 1_000;
+const linesMax = 20;
+const languagesMax = 40;
+
+const shownText = (charactersMax: number) =>
+  v.pipe(
+    v.string(),
+    v.maxLength(charactersMax),
+    v.check(isPublicName, "Expected visible text without control characters"),
+  );
+
+const OwnMailSchema = v.strictObject({
+  subject: shownText(subjectCharactersMax),
+  lines: v.pipe(v.array(shownText(lineCharactersMax)), v.maxLength(linesMax)),
+});
+const wordNames = ["code", "life", "link"] as const;
+
+const isOurs = (language: string): boolean => mailLanguages.some(one => one === language);
+
+/** The words that a project has for its mails. Whatever it leaves out is as in the mails of all projects. */
+export const MailSettingsSchema = v.strictObject({
+  sender: v.exactOptional(shownText(senderCharactersMax)),
+  texts: v.exactOptional(
+    v.pipe(
+      v.record(
+        v.pipe(v.string(), v.regex(/^[a-z]{2,3}$/, "Expected a language, such as de")),
+        v.strictObject({
+          ...v.entriesFromList(wordNames, v.exactOptional(shownText(subjectCharactersMax))),
+          ...v.entriesFromList(poolMailKinds, v.exactOptional(OwnMailSchema)),
+        }),
+      ),
+      v.check(all => Object.keys(all).length <= languagesMax, `Expected at most ${languagesMax} languages`),
+      v.check(
+        all =>
+          Object.entries(all).every(
+            ([language, own]) => isOurs(language) || wordNames.every(word => own[word] !== undefined),
+          ),
+        `Expected code, life and link in languages other than ${mailLanguages.join(", ")}`,
+      ),
+    ),
+  ),
+});
+
+export type MailSettings = v.InferOutput<typeof MailSettingsSchema>;
+
 interface MailFacts {
   readonly kind: PoolMailKind;
   /** Name of the project. */
   readonly name: string;
-  /** A BCP 47 tag; English where the mails do not have its language. */
+  /** The words of the project. */
+  readonly own?: MailSettings | undefined;
+  /** A BCP 47 tag; English where neither the project nor we have mails in its language. */
   readonly locale?: string | undefined;
   readonly code?: string | undefined;
   readonly link?: string | undefined;
 }
 
+interface MailWords extends Pick<Texts, (typeof wordNames)[number]> {
+  readonly language: string;
+  /** Undefined where the words are ours. */
+  readonly ownSubject: string | undefined;
+  readonly subject: string;
+  readonly lines: readonly string[];
+}
+
+function wordsOf({ kind, own: { texts: all = {} } = {}, locale = "" }: MailFacts): MailWords {
+  const [primary = ""] = locale.toLowerCase().split("-");
+  const wordsIn = (language: string) => (Object.hasOwn(all, language) ? all[language] : undefined);
+  const language = isOurs(primary) || wordsIn(primary)?.[kind] !== undefined ? primary : "en";
+  const ours = texts[mailLanguages.find(one => one === language) ?? "en"];
+  const [subject, ...lines] = ours[kind];
+  const { code = ours.code, life = ours.life, link = ours.link, [kind]: mail } = wordsIn(language) ?? {};
+  return { code, life, link, language, ownSubject: mail?.subject, ...(mail ?? { subject, lines }) };
+}
+
 /** Writes a mail as text and as HTML, in the language of the locale. */
-export function writePoolMail({ kind, name, locale = "", code, link }: MailFacts) {
-  const [primary] = locale.toLowerCase().split("-");
-  const language = mailLanguages.find(one => one === primary) ?? "en";
-  const words = texts[language];
-  const [subject, ...lines] = words[kind];
+export function writePoolMail(facts: MailFacts) {
+  const { name: projectName, own, code, link } = facts;
+  const { language, ownSubject, subject, lines, ...words } = wordsOf(facts);
+  const name = own?.sender ?? projectName;
   const shown = code === undefined ? [] : [`${words.code} ${code}. ${words.life}`];
   const linked = link === undefined ? [] : [`${words.link}\n${link}`];
   return {
-    subject: `${name}: ${subject}`,
+    subject: ownSubject ?? `${name}: ${subject}`,
     text: `${[...shown, ...linked, ...lines, name].join("\n\n")}\n`,
     html: page(language, [
       `<h1>${escapeHtml(subject)}</h1>`,
@@ -205,7 +273,7 @@ h1{margin:0 0 16px;font-size:20px;line-height:1.3}p{margin:0 0 16px}
 .from{margin:0;color:#5b6270;font-size:14px}
 @media (prefers-color-scheme:dark){body{background:#0f1115;color:#eceef2}main{background:#1b1e25}.from{color:#a3abba}}`;
 
-function page(language: MailLanguage, parts: readonly string[]): string {
+function page(language: string, parts: readonly string[]): string {
   return `<!doctype html>
 <html lang="${language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">

@@ -173,11 +173,13 @@ export function poolMail(
   const link =
     page === undefined ? undefined : `${page}#${new URLSearchParams({ email: to, code: code ?? "" })}`;
   const locale = preferredLanguage(request.headers.get("accept-language"));
+  const own = identitySetting(project, "mails");
   return {
     to,
     kind,
-    ...writePoolMail({ kind, name, locale, code, link }),
+    ...writePoolMail({ kind, name, own, locale, code, link }),
     project: { id, name },
+    ...(own?.sender === undefined ? {} : { sender: own.sender }),
     ...(code === undefined ? {} : { code }),
     ...(link === undefined ? {} : { link }),
     ...(locale === undefined ? {} : { locale }),
