@@ -16,6 +16,7 @@ interface Fields {
 interface Stored {
   readonly name: string;
   readonly start_mode: string;
+  readonly start_offset: number;
   readonly correct_option: number;
   readonly question: Fields & { readonly options: readonly Fields[] };
 }
@@ -79,11 +80,23 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await editor(page).getByText("Time, votes and results").click();
     await editor(page).getByLabel("Published").selectOption("at a time of the show");
     await page.clock.runFor(1_600);
+    await editor(page).getByText("Not saved yet").waitFor();
+    assert.equal((await stored(id)).start_mode, "manual", "no time is chosen yet");
+    const offset = editor(page).getByLabel("Seconds after the start");
+    await offset.fill("1");
+    await page.clock.runFor(1_600);
     await editor(page).getByText("This time of the show has passed").first().waitFor();
     assert.equal((await stored(id)).start_mode, "manual", "a time that has passed puts nothing on air");
-    await editor(page).getByLabel("Seconds after the start").fill("86400");
+    await offset.fill("86400");
     await page.clock.runFor(1_600);
     await until("the time is stored", async () => (await stored(id)).start_mode === "timecode");
+    await offset.fill("");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("Not saved yet").waitFor();
+    assert.equal((await stored(id)).start_offset, 86_400, "an empty time is none");
+    await offset.fill("86400");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("Not saved yet").waitFor({ state: "detached" });
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 740 });
     await assertFits(page);

@@ -50,6 +50,8 @@ export type Saved =
   | { readonly kind: "saved"; readonly at: number | null }
   | { readonly kind: "typing" }
   | { readonly kind: "saving" }
+  /** A time of the show is wanted that nobody has entered yet. */
+  | { readonly kind: "held" }
   | { readonly kind: "refused"; readonly text: string };
 
 /** A fault that the server found. */
@@ -165,7 +167,12 @@ export class Editing {
   get #sendable(): readonly string[] {
     const changes = this.#changes;
     const isTimed = !this.isFrozen && changes.some(name => times.includes(name));
-    return isTimed && this.#isPassed(this.#mine) ? changes.filter(name => !times.includes(name)) : changes;
+    const isHeld = isTimed && (this.#isTimeMissing || this.#isPassed(this.#mine));
+    return isHeld ? changes.filter(name => !times.includes(name)) : changes;
+  }
+
+  get #isTimeMissing(): boolean {
+    return this.#mine.start_mode === "timecode" && this.#mine.start_offset === undefined;
   }
 
   get mine(): Attributes {
@@ -178,6 +185,12 @@ export class Editing {
     const known = this.#values.get(key) ?? signal(valueAt(this.#mine, path));
     this.#values.set(key, known);
     return known;
+  }
+
+  /** Chooses who publishes the element: a time is empty until somebody enters one, as 0 would be at once. */
+  chooseStart(mode: unknown): void {
+    this.set(["start_offset"], mode === "timecode" ? undefined : 0);
+    this.set(["start_mode"], mode);
   }
 
   /** Takes what was typed. */
@@ -272,9 +285,14 @@ export class Editing {
   /** Says why a time is not sent, if one is not; else nothing is left to save. */
   #holdTime(): void {
     if (this.#changes.length === 0) {
-      if (this.saved.value.kind === "saved") return;
+      if (this.#isBusy || this.saved.value.kind === "saved") return;
       this.faults.value = [];
       this.saved.value = { kind: "saved", at: null };
+      return;
+    }
+    if (this.#isTimeMissing) {
+      this.faults.value = [];
+      this.saved.value = { kind: "held" };
       return;
     }
     this.faults.value = [{ path: ["start_offset"], text: passedText }];

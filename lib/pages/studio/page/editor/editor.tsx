@@ -198,6 +198,7 @@ function SavedLine({ editing }: { readonly editing: Editing }) {
     saved: () => (value.kind === "saved" && value.at !== null ? `Saved ${clock.format(value.at)}` : ""),
     typing: () => "Typing…",
     saving: () => "Saving…",
+    held: () => "Not saved yet",
     refused: () => "Not saved",
   }[value.kind]();
   return (
@@ -467,6 +468,10 @@ function OptionButtons({ index, count, move, remove }: OptionButtonsProps) {
   );
 }
 
+const startModes = choice([
+  ["manual", "when I take it"],
+  ["timecode", "at a time of the show"],
+]);
 const resultModes = [
   ["vote", "after they have voted"],
   ["close", "once it is closed"],
@@ -498,13 +503,17 @@ function Details({ type, ...props }: PartProps) {
           {...props}
           path={["start_mode"]}
           label="Published"
-          control={choice([
-            ["manual", "when I take it"],
-            ["timecode", "at a time of the show"],
-          ])}
+          control={shown => startModes({ ...shown, onInput: mode => editing.chooseStart(mode) })}
         />
-        {editing.value(["start_mode"]).value === "timecode" &&
-          number("start_offset", "Seconds after the start")}
+        {editing.value(["start_mode"]).value === "timecode" && (
+          <Labelled
+            {...props}
+            path={["start_offset"]}
+            label="Seconds after the start"
+            help="Nothing is saved until you enter a time."
+            control={numeric(1, { min: 0 })}
+          />
+        )}
         {isVote && (
           <>
             {number("max_votes_per_user", "Votes of a fan", "0: as many as they like")}
