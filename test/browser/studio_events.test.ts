@@ -21,12 +21,12 @@ describe("the events of a project in a browser", { skip: browserAvailable() }, (
     });
     const { page, faults } = await world.open(`#/projects/${ids.project}`);
     for (const [name, from] of [
-      ["Final", "Nothing"],
+      ["Final", "An empty event"],
       ["Rerun", "Clone of Final"],
     ] as const) {
       await page.getByRole("button", { name: "New event" }).click();
       await page.getByLabel("Name").fill(name);
-      await page.getByLabel("Begin with").selectOption({ label: from });
+      await page.getByLabel("Start from").selectOption({ label: from });
       await page.getByLabel("Begins (Asia/Tokyo)").fill("2100-01-02T09:00");
       await assertAccessible(page);
       await page.getByRole("button", { name: "Create" }).click();

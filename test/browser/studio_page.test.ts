@@ -31,7 +31,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const address = `${world.url}/show?project=${ids.project}`;
     assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
     const snippet = await dialog
-      .getByLabel("In your own page, as high as its content", { exact: true })
+      .getByLabel("Embed in your page (grows with its content)", { exact: true })
       .inputValue();
     assert.match(
       snippet,

@@ -89,7 +89,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await row(page, "Two").waitFor();
     await page.keyboard.press("c");
     assert.equal(await row(page, "Two").getAttribute("data-cued"), "false");
-    await page.getByRole("button", { name: "Keys on" }).click();
+    await page.getByRole("switch", { name: "Keys: on" }).click();
     await row(page, "Two").focus();
     await page.keyboard.press("c");
     assert.equal(await row(page, "Two").getAttribute("data-cued"), "false");
@@ -102,8 +102,8 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("dialog").getByText("Take what is cued").waitFor();
     await page.keyboard.press("Escape");
     // The same device holds publishes, and the clock stands until the take is cancelled.
-    await page.getByRole("button", { name: "Hold 3 s off" }).press("Enter");
-    await page.getByRole("button", { name: "Hold 3 s on" }).waitFor();
+    await page.getByRole("switch", { name: "Hold 3 s: off" }).press("Enter");
+    await page.getByRole("switch", { name: "Hold 3 s: on" }).waitFor();
     const take = row(page, "Two").getByRole("button", { name: "Take", exact: true });
     await page.clock.pauseAt(await page.evaluate(() => Date.now() + 5_000));
     await press(take);
@@ -294,7 +294,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       .locator("path[d^=M]")
       .waitFor();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await dialog.getByRole("button", { name: "Copy: In your own page, as a plain frame" }).click();
+    await dialog.getByRole("button", { name: "Copy: Embed in your page as a plain frame" }).click();
     // What the page says lies above the dialog.
     await page.locator(".said:popover-open", { hasText: "Copied: " }).waitFor();
     await dialog.getByText("Copied", { exact: true }).waitFor();

@@ -192,11 +192,14 @@ function Said() {
   );
 }
 
+const nothingToUndo =
+  "Nothing to take back. Ctrl Z covers moves, shifted times, pastes, copies and deletions, not edits, takes and stops.";
+
 /** Takes back what was changed last. */
 async function undo(): Promise<void> {
   try {
     const label = await historyOf(api).undo();
-    announce(label === null ? "There is nothing to take back." : `Taken back: ${label}`);
+    announce(label === null ? nothingToUndo : `Taken back: ${label}`);
   } catch (error) {
     const isOvertaken = error instanceof GrandstandError && error.status === 412;
     announce(`Not taken back. ${isOvertaken ? "Somebody has changed it since." : messageOf(error)}`);

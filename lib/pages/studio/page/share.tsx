@@ -32,11 +32,11 @@ export function Share({ context, onClose }: ShareProps) {
             Only this machine can open these addresses. Start the server on an address that phones reach.
           </p>
         )}
-        <Copied label="In your own page, as high as its content" text={element} />
-        <Copied label="In your own page, as a plain frame" text={frame} />
+        <Copied label="Embed in your page (grows with its content)" text={element} />
+        <Copied label="Embed in your page as a plain frame" text={frame} />
         {project !== undefined && <Origins context={context} project={project} />}
         <Copied label="Big screen" text={`${page}&view=screen`} />
-        <Copied label="Over the picture of a broadcast" text={`${page}&view=overlay`} />
+        <Copied label="Overlay for a broadcast" text={`${page}&view=overlay`} />
         <div class="row end">
           <button type="button" onClick={onClose}>
             Close

@@ -1,6 +1,5 @@
 /** Changes of authors, made in one batch each, and taken back by the inverse under the tags that they left. */
 
-import { signal } from "@preact/signals";
 import type { Api, Resource } from "./api.ts";
 
 /** An operation of `POST /operations`. */
@@ -50,8 +49,6 @@ export async function makeOperations(
 
 /** What an author did since the page was opened, the newest last. */
 export class History {
-  /** What `undo` takes back; null: nothing. */
-  readonly newest = signal<string | null>(null);
   readonly #api: Api;
   #steps: Omit<UndoableChange, "operations">[] = [];
 
@@ -75,7 +72,6 @@ export class History {
   /** Remembers a change that was made otherwise. Its inverse names the tags itself. */
   note(step: Omit<UndoableChange, "operations">): void {
     this.#steps = [...this.#steps, step].slice(-stepsMax);
-    this.newest.value = step.label;
   }
 
   /**
@@ -87,7 +83,6 @@ export class History {
     const step = this.#steps.at(-1);
     if (step === undefined) return null;
     this.#steps = this.#steps.slice(0, -1);
-    this.newest.value = this.#steps.at(-1)?.label ?? null;
     const { inverse } = step;
     const { operations, note } = await resolved(inverse);
     await makeOperations(this.#api, operations);

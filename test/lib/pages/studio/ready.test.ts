@@ -104,7 +104,7 @@ describe("readiness of elements", () => {
   it("notes a text that is still that of the template", () => {
     const sample = { fields: [text("question", { all: "Who wins?" })], options: options("Home", "Away") };
     assert.deepEqual(lines([poll("sample", { question: sample }), poll("own")]), {
-      sample: ["Still the text of the template: question"],
+      sample: ["Still the example text: question"],
     });
   });
 

@@ -380,7 +380,8 @@ function Options({ type, locale, ...props }: PartProps) {
   const count = useComputed(() => ((options.value ?? []) as readonly Option[]).length);
   const right = editing.value(["correct_option"]);
   if ((type.option ?? []).length === 0) return null;
-  const hasAnswer = ["quiz", "prediction", "trivia"].includes(type.derived_from ?? type.content_type);
+  const kind = type.derived_from ?? type.content_type;
+  const hasAnswer = ["quiz", "prediction", "trivia"].includes(kind);
   const list = (): readonly Option[] => (options.peek() ?? []) as readonly Option[];
   const most = type.options_number?.max ?? 100;
   function reorder(order: readonly number[]): void {
@@ -398,7 +399,11 @@ function Options({ type, locale, ...props }: PartProps) {
   return (
     <fieldset class="group">
       <legend>Options</legend>
-      {hasAnswer && <p class="quiet">Mark the right answer.</p>}
+      {hasAnswer && (
+        <p class="quiet">
+          {kind === "prediction" ? "Leave it open until you know." : "Mark the right answer."}
+        </p>
+      )}
       {indexes.map(index => (
         <div key={index} class="option">
           {hasAnswer && (
@@ -518,8 +523,8 @@ function Details({ type, ...props }: PartProps) {
           <>
             {number("max_votes_per_user", "Votes of a fan", "0: as many as they like")}
             {number("max_votes_per_option", "Votes of a fan for one option", "0: as many as they like")}
-            {number("min_options_per_vote", "Fewest options of a vote")}
-            {number("max_options_per_vote", "Most options of a vote")}
+            {number("min_options_per_vote", "At least this many options in a vote")}
+            {number("max_options_per_vote", "At most this many options in a vote")}
             <Labelled
               {...props}
               path={["require_verified_user"]}

@@ -145,9 +145,9 @@ function EventFields({ templates, events, more, zone }: FieldsProps) {
         <input name="name" required maxLength={200} />
       </label>
       <label>
-        Begin with
+        Start from
         <select name="from">
-          <option value="nothing">Nothing</option>
+          <option value="nothing">An empty event</option>
           {templates.map(each => (
             <option key={each.id} value={`template ${each.id}`}>
               Template: {textOf(each, "name")}

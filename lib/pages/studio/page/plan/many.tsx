@@ -113,7 +113,7 @@ function Shift({ desk, items, close }: DialogProps) {
     setFault(wrong);
     if (wrong !== "" || by === null) return;
     close();
-    const label = `Shift ${timed.length} times`;
+    const label = `times of ${timed.length === 1 ? "1 element" : `${timed.length} elements`}`;
     void desk.attempt("", async () => {
       const operations = timed.map(item => ({
         ...to(item, timeOf(desk, offsetOf(item) + by)),

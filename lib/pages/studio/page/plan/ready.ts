@@ -77,7 +77,7 @@ function contentLacks({ attributes }: Planned, { types, locales, boards }: Plann
     ...faults.map(fault => ({ text: wordsOf(fault, attributes), isRefused: true })),
     ...[...missing, ...boardLacks(type, read, boards)].map(text => ({ text, isRefused: false })),
     ...textsOfTemplate(type, attributes).map(name => ({
-      text: `Still the text of the template: ${name}`,
+      text: `Still the example text: ${name}`,
       isRefused: false,
     })),
   ];

@@ -89,7 +89,7 @@ export class Desk {
     this.cued.value = this.cued.value === id ? null : id;
     this.rundown.cue(this.cued.value);
     const kept = this.textsOfTemplate(item);
-    const warning = kept.length === 0 ? "" : `. Still the text of the template: ${kept.join(", ")}`;
+    const warning = kept.length === 0 ? "" : `. Still the example text: ${kept.join(", ")}`;
     this.#context.announce(
       this.cued.value === null ? "Nothing is cued" : `Cued: ${titleOf(item.attributes)}${warning}`,
     );

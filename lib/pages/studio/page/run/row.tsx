@@ -116,7 +116,7 @@ function When({ desk, item, isSeen }: ItemProps & Seen) {
     if (zone === "done") return attributes.state === "past" ? "" : String(attributes.state).replace("_", " ");
     const kept = desk.textsOfTemplate(item);
     const parts = [
-      ...(kept.length > 0 ? [`${kept.join(", ")} of the template`] : []),
+      ...(kept.length > 0 ? ["still the example text"] : []),
       ...(attributes.start_mode === "timecode" ? [`at +${clockText(Number(attributes.start_offset))}`] : []),
       ...(Number(attributes.duration) > 0 ? [`open ${clockText(Number(attributes.duration))}`] : []),
       ...(children > 0 ? [`${children} inside`] : []),

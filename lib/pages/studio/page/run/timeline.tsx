@@ -61,22 +61,20 @@ export function Timeline({ desk, current }: TimelineProps) {
       {zones.map((zone, index) => (
         <ZoneList key={zone} zone={zone} ids={ids[index] ?? []} desk={desk} current={current} />
       ))}
-      <p class="hints">
-        {keys.value ? (
-          <>
+      <div class="hints">
+        {keys.value && (
+          <p>
             <kbd>↑</kbd> <kbd>↓</kbd> choose a row <kbd>C</kbd> cue <kbd>T</kbd> take <kbd>Enter</kbd> edit{" "}
             <kbd>?</kbd> all keys
-          </>
-        ) : (
-          "Keys are off."
-        )}{" "}
-        <button type="button" class="plain" aria-pressed={keys.value} onClick={switchKeys.run}>
-          Keys {keys.value ? "on" : "off"}
+          </p>
+        )}
+        <button type="button" role="switch" class="plain" aria-checked={keys.value} onClick={switchKeys.run}>
+          Keys: {keys.value ? "on" : "off"}
         </button>
-        <button type="button" class="plain" aria-pressed={holds.value} onClick={switchHold.run}>
-          Hold 3 s {holds.value ? "on" : "off"}
+        <button type="button" role="switch" class="plain" aria-checked={holds.value} onClick={switchHold.run}>
+          Hold 3 s: {holds.value ? "on" : "off"}
         </button>
-      </p>
+      </div>
     </div>
   );
 }
