@@ -8,6 +8,8 @@ import type { LiveEvent } from "../../../client/mod.ts";
 export interface Preview {
   readonly timeline: LiveEvent["history"]["timeline"];
   readonly stats: LiveEvent["livestats"]["elements"];
+  /** True if fans see it as it is shown, so that the page says so. */
+  readonly isLive: boolean;
   /** Absent: the language that the browser prefers. */
   readonly locale?: string | undefined;
   /** `services.show` in place of that of the project. */

@@ -59,11 +59,12 @@ export function Preview(props: PreviewProps) {
 }
 
 function previewOf({ element, draft = {}, parts = [], votes, locale, settings }: PreviewProps): Sent {
-  if (element === undefined) return { timeline: [], stats: [], locale, settings };
+  if (element === undefined) return { timeline: [], stats: [], isLive: false, locale, settings };
   const drawn = { ...element, attributes: { ...element.attributes, ...draft } };
   return {
     timeline: [itemOf(drawn), ...parts.map(part => itemOf(part, element.id))],
     stats: [{ id: element.id, actions: 0, ...(votes !== undefined && { votes: [...votes] }) }],
+    isLive: element.attributes.state === "current",
     locale,
     settings,
   };

@@ -282,7 +282,7 @@ interface PreviewsOptions {
 function followPreviews({ data, theme, only, draw }: PreviewsOptions): void {
   let shown: string | undefined;
   let show = new Show(data, { isPreview: true, only });
-  async function take({ timeline, stats, locale, settings }: Preview): Promise<void> {
+  async function take({ timeline, stats, isLive, locale, settings }: Preview): Promise<void> {
     await chooseLocale([locale ?? "", ...navigator.languages], data.project.locales);
     if (shown !== JSON.stringify(settings)) {
       shown = JSON.stringify(settings);
@@ -291,7 +291,8 @@ function followPreviews({ data, theme, only, draw }: PreviewsOptions): void {
       applyTheme(own, theme);
     }
     const history = { timeline, config: {}, version: 0 };
-    show.take({ history, livestats: { state: "current", elements: stats }, projectLeaderboards: {} });
+    const livestats = { state: isLive ? "current" : "future", elements: stats } as const;
+    show.take({ history, livestats, projectLeaderboards: {} });
     draw(show);
   }
   // One after another, as a language takes time to load.

@@ -6,13 +6,12 @@ import { type PageQuery, type Resource, textOf } from "../api.ts";
 import { type Command, useCommands } from "../palette.tsx";
 import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
-import { clockText } from "../run/row.tsx";
-import { type Item, zoneOf } from "../run/rundown.ts";
+import type { Item } from "../run/rundown.ts";
 import { Act, Dialog, DialogButtons } from "../ui.tsx";
-import { type Inverse, makeOperations, type Operation } from "../undo.ts";
+import { makeOperations, type Operation } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
-import { copying, operationsMax, withoutPassedTimes } from "./copies.ts";
-import { secondsOf } from "./times.ts";
+import { copying } from "./copies.ts";
+import { Shift } from "./shift.tsx";
 
 interface ManyProps {
   readonly context: ViewContext;
@@ -21,11 +20,9 @@ interface ManyProps {
   readonly chosen: Signal<ReadonlySet<string>>;
 }
 
-type Asked = "shift" | "copy" | null;
-
 /** The number of chosen elements, and what can be done to them. */
 export function Many({ context, desk, chosen }: ManyProps) {
-  const [asked, setAsked] = useState<Asked>(null);
+  const [copies, setCopies] = useState(false);
   const { refusal } = desk;
   const { size } = chosen.value;
   const clear = (): void => {
@@ -34,31 +31,34 @@ export function Many({ context, desk, chosen }: ManyProps) {
   const removeChosen = async (): Promise<void> => {
     if (await desk.remove([...chosen.value])) clear();
   };
+  const shift = (ids: readonly string[] | null): void => {
+    desk.shifted.value = ids;
+  };
+  const shiftChosen = (): void => shift([...chosen.value]);
   const nothing = size === 0 ? "Choose elements first." : null;
   const commands: readonly Command[] = [
-    {
-      label: "Shift the times of the chosen elements…",
-      refusal: refusal ?? nothing,
-      run: () => setAsked("shift"),
-    },
+    size === 0
+      ? { label: "Shift all times to come…", refusal, run: () => desk.shiftTimes() }
+      : { label: "Shift the times of the chosen elements…", refusal, run: shiftChosen },
     {
       label: "Copy the chosen elements to another show…",
       refusal: refusal ?? nothing,
-      run: () => setAsked("copy"),
+      run: () => setCopies(true),
     },
     { label: "Delete the chosen elements…", refusal: refusal ?? nothing, run: () => void removeChosen() },
   ];
   useCommands(() => commands);
   const items = [...chosen.value].flatMap(id => desk.rundown.item(id) ?? []);
+  const { value: shifted } = desk.shifted;
   return (
     <div class="row">
       {size > 0 && (
         <>
           <span class="quiet">{size} chosen</span>
-          <Act refusal={refusal} onPress={() => setAsked("shift")}>
+          <Act refusal={refusal} onPress={shiftChosen}>
             Shift times…
           </Act>
-          <Act refusal={refusal} onPress={() => setAsked("copy")}>
+          <Act refusal={refusal} onPress={() => setCopies(true)}>
             Copy to…
           </Act>
           <Act refusal={refusal} onPress={() => void removeChosen()}>
@@ -69,97 +69,17 @@ export function Many({ context, desk, chosen }: ManyProps) {
           </button>
         </>
       )}
-      {asked === "shift" && <Shift desk={desk} items={items} close={() => setAsked(null)} />}
-      {asked === "copy" && <Copy context={context} desk={desk} items={items} close={() => setAsked(null)} />}
+      {shifted !== null && <Shift desk={desk} ids={shifted} close={() => shift(null)} />}
+      {copies && <Copy context={context} desk={desk} items={items} close={() => setCopies(false)} />}
     </div>
   );
 }
 
-interface DialogProps {
+interface CopyProps {
+  readonly context: ViewContext;
   readonly desk: Desk;
   readonly items: readonly Item[];
   readonly close: () => void;
-}
-
-const offsetOf = ({ attributes }: Item): number => Number(attributes.start_offset ?? 0);
-
-/** Returns the attributes of a time of the show. At one that has passed, an element would go on air at once. */
-function timeOf({ rundown }: Desk, start_offset: number): Item["attributes"] {
-  return rundown.byHandIfPassed({ start_mode: "timecode", start_offset });
-}
-
-function to({ id }: Item, attributes: Item["attributes"]): Operation {
-  return { op: "update", data: { type: "elements", id, attributes } };
-}
-
-function Shift({ desk, items, close }: DialogProps) {
-  const [text, setText] = useState("+1:00");
-  const [fault, setFault] = useState("");
-  const timed = items.filter(item => zoneOf(item) === "next" && item.attributes.start_mode === "timecode");
-  const others = items.length - timed.length;
-  const change = secondsOf(text);
-  const late = change === null ? [] : timed.filter(item => desk.rundown.hasPassed(offsetOf(item) + change));
-  function shift(): void {
-    const by = change;
-    const earliest = Math.min(...timed.map(offsetOf));
-    const wrong =
-      timed.length > operationsMax
-        ? `Choose at most ${operationsMax} at once.`
-        : by === null
-          ? "Write minutes and seconds, such as +1:30 or -0:45."
-          : earliest + by < 0
-            ? `The first one is at +${clockText(earliest)}: it cannot come before the begin.`
-            : "";
-    setFault(wrong);
-    if (wrong !== "" || by === null) return;
-    close();
-    const label = `times of ${timed.length === 1 ? "1 element" : `${timed.length} elements`}`;
-    void desk.attempt("", async () => {
-      const operations = timed.map(item => ({
-        ...to(item, timeOf(desk, offsetOf(item) + by)),
-        ...(item.etag !== undefined && { meta: { if_match: item.etag } }),
-      }));
-      const inverse = async (): Promise<Inverse> => {
-        await desk.rundown.readEvent();
-        const back = (item: Item): Operation =>
-          to(item, { start_mode: "timecode", start_offset: offsetOf(item) });
-        return withoutPassedTimes(desk.rundown, timed.map(back));
-      };
-      const results = await desk.history.make({ label, operations, inverse });
-      desk.rundown.take(results.map(({ data }) => data));
-    });
-  }
-  return (
-    <Dialog title="Shift times" onClose={close}>
-      <form
-        class="stack labelled"
-        onSubmit={event => {
-          event.preventDefault();
-          shift();
-        }}
-      >
-        <label>
-          By minutes and seconds
-          <input value={text} required onInput={event => setText(event.currentTarget.value)} />
-        </label>
-        <p class="quiet">
-          {timed.length === 0
-            ? "None of them has a time that is still to come."
-            : `${timed.length} with a time.`}
-          {timed.length > 0 && others > 0 && ` ${others} without one stay as they are.`}
-        </p>
-        {late.length > 0 && (
-          <p class="warned" role="status">
-            {late.length} would come to a time that has passed: taken by hand instead.
-          </p>
-        )}
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-        <DialogButtons confirm="Shift" isDisabled={timed.length === 0} close={close} />
-      </form>
-    </Dialog>
-  );
 }
 
 const pageCount = 100;
@@ -188,7 +108,7 @@ function useOtherEvents({ api, signal }: ViewContext, { projectId, eventId }: De
   return { listed, fault, more };
 }
 
-function Copy({ context, desk, items, close }: DialogProps & { readonly context: ViewContext }) {
+function Copy({ context, desk, items, close }: CopyProps) {
   const { rundown } = desk;
   const { listed, fault, more } = useOtherEvents(context, rundown);
   const [chosen, setId] = useState("");

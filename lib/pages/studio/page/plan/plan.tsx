@@ -190,10 +190,18 @@ function Table({ planning, items }: TableProps) {
               <ChooseAll planning={planning} items={items} />
             </td>
             <th scope="col">Name</th>
-            <th scope="col">Type</th>
+            <th scope="col" class="less">
+              Type
+            </th>
             <th scope="col">At</th>
-            <th scope="col">Open for</th>
-            {locales.length > 0 && <th scope="col">Languages</th>}
+            <th scope="col" class="less">
+              Open for
+            </th>
+            {locales.length > 0 && (
+              <th scope="col" class="less">
+                Languages
+              </th>
+            )}
             <th scope="col">Ready?</th>
             <td />
           </tr>
@@ -285,13 +293,15 @@ function Row({ planning, id }: RowProps) {
         </a>
         <Fault desk={desk} id={id} />
       </th>
-      <td>{String(attributes.content_type)}</td>
+      <td class="less">{String(attributes.content_type)}</td>
       <td data-label="At">
         {attributes.start_mode === "timecode" ? `+${clockText(Number(attributes.start_offset))}` : ""}
       </td>
-      <td data-label="Open for">{duration > 0 ? clockText(duration) : ""}</td>
+      <td class="less" data-label="Open for">
+        {duration > 0 ? clockText(duration) : ""}
+      </td>
       {locales.length > 0 && (
-        <td>
+        <td class="less">
           <Languages planning={planning} item={item} />
         </td>
       )}
@@ -303,12 +313,14 @@ function Row({ planning, id }: RowProps) {
   );
 }
 
-function menuOf(desk: Desk, { id }: Item) {
+function menuOf(desk: Desk, item: Item) {
   const { refusal } = desk;
+  const { id } = item;
   return [
     { label: "Edit", shortcut: "Enter", to: () => desk.edit(id) },
     { label: "Move up", shortcut: "Alt ↑", refusal, to: () => void desk.move(id, -1) },
     { label: "Move down", shortcut: "Alt ↓", refusal, to: () => void desk.move(id, 1) },
+    ...desk.shiftItems(item),
     { label: "Clone as draft", refusal, to: () => void desk.cloneAsDraft(id) },
     { label: "Delete…", refusal, to: () => void desk.remove([id]) },
   ];

@@ -7,10 +7,10 @@ import { type Resource, textOf } from "../api.ts";
 import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import { optionsOf, textsOfTemplate, titleOf } from "../results.ts";
-import { ask } from "../ui.tsx";
+import { ask, type MenuItem } from "../ui.tsx";
 import { attributesToCopy, type History, historyOf, makeOperations, type Operation } from "../undo.ts";
 import { refusalOf, type ViewContext } from "../view.ts";
-import { type Item, type Rundown, zoneOf } from "./rundown.ts";
+import { type Item, type Rundown, timecodeOf, zoneOf } from "./rundown.ts";
 
 /** Time after a cue or a take in which nothing is taken, in ms. */
 const deadMs = 500;
@@ -51,6 +51,8 @@ export class Desk {
   readonly held = signal<{ readonly title: string; readonly cancel: () => void } | null>(null);
   /** Id of the element whose right option is asked for; null: none. */
   readonly asksAnswer = signal<string | null>(null);
+  /** Ids of the elements whose times are to be shifted; null: nobody asks for it. */
+  readonly shifted = signal<readonly string[] | null>(null);
   /** Ids of what is being changed; "" is the event. */
   readonly busy = signal<readonly string[]>([]);
   /** Types of the project's app; null: it has none, or nobody has read them yet. */
@@ -194,6 +196,23 @@ export class Desk {
     });
   }
 
+  /** Asks by how much to shift the times that are still to come, from an offset in seconds on. */
+  shiftTimes(from = 0): void {
+    const { rundown } = this;
+    const isShifted = (id: string): boolean => {
+      const item = rundown.item(id);
+      return item !== undefined && (timecodeOf(item) ?? -1) >= from;
+    };
+    this.shifted.value = rundown.ids.next.value.filter(isShifted);
+  }
+
+  /** What the menu of an element has for its time. */
+  shiftItems(item: Item): readonly MenuItem[] {
+    const at = timecodeOf(item);
+    if (zoneOf(item) !== "next" || at === null) return [];
+    return [{ label: "Shift times from here…", refusal: this.refusal, to: () => this.shiftTimes(at) }];
+  }
+
   async cloneAsDraft(id: string): Promise<void> {
     await this.attempt(id, async () => {
       const [made] = await makeOperations(this.#context.api, [{ op: "add", data: await this.#copyOf(id) }]);
@@ -207,7 +226,16 @@ export class Desk {
     const { rundown } = this;
     const item = rundown.item(id);
     if (item === undefined || this.refusal !== null || zoneOf(item) !== "next") return;
-    const siblings = rundown.ids.next.value.filter(each => rundown.item(each)?.parent === item.parent);
+    const isPlacedByTime = (each: Item): boolean =>
+      rundown.isByClock && each.parent === null && timecodeOf(each) !== null;
+    if (isPlacedByTime(item)) {
+      this.#context.announce("Not moved: its time decides its place. Shift it instead.");
+      return;
+    }
+    const siblings = rundown.ids.next.value.filter(each => {
+      const other = rundown.item(each);
+      return other !== undefined && other.parent === item.parent && !isPlacedByTime(other);
+    });
     const other = siblings[siblings.indexOf(id) + by];
     if (other === undefined) return;
     await this.#moveBeside(item, other, by);

@@ -29,7 +29,6 @@ export function Monitor({ context, desk, id }: MonitorProps) {
   if (item === undefined) return null;
   const { attributes } = item;
   const parts = attributes.content_type === "group" ? rundown.childrenOf(item.id) : [];
-  const next = rundown.ids.next.value.find(each => each !== id && rundown.item(each)?.parent == null);
   const notes = String(Object(attributes.annotations).notes ?? "");
   const hasVotes = choicesOf(attributes).length > 0;
   return (
@@ -37,7 +36,9 @@ export function Monitor({ context, desk, id }: MonitorProps) {
       {hasShow && (
         <>
           <div class="row spread">
-            <h2>Preview</h2>
+            <h2>
+              Preview of <bdi>{titleOf(attributes)}</bdi>
+            </h2>
             <fieldset class="switch" aria-label="Preview as">
               {views.map(each => (
                 <button key={each} type="button" aria-pressed={each === view} onClick={() => setView(each)}>
@@ -63,11 +64,6 @@ export function Monitor({ context, desk, id }: MonitorProps) {
       )}
       {attributes.content_type === "ask" && (
         <Answers key={item.id} context={context} desk={desk} id={item.id} />
-      )}
-      {next !== undefined && (
-        <p class="quiet">
-          Next: <span dir="auto">{titleOf(rundown.item(next)?.attributes ?? {})}</span>
-        </p>
       )}
     </aside>
   );

@@ -202,10 +202,13 @@ function Buttons({ desk, item, isCued }: ButtonsProps) {
   const zone = zoneOf(item);
   const actions = (attributes.actions ?? []) as readonly string[];
   const isChoice = optionsOf(attributes).length > 0;
-  const hidesResults =
-    isChoice && attributes.results_revealed_at_iso == null && attributes.reveal_results_mode === "manual";
-  const isQuestion = isChoice && attributes.answer_revealed_at_iso == null && attributes.state !== "revoked";
-  const asksAnswer = isQuestion && /quiz|trivia|prediction/.test(String(attributes.content_type));
+  const hasResults = isChoice && attributes.reveal_results_mode === "manual";
+  const hasAnswer = isChoice && /quiz|trivia|prediction/.test(String(attributes.content_type));
+  const shown = attributes.results_revealed_at_iso == null ? null : "The results are shown.";
+  const answered = attributes.answer_revealed_at_iso == null ? null : "The answer is shown.";
+  // On air a button that was pressed keeps its place, so that no other one comes under the pointer.
+  const has = (action: string, done: string | null): boolean =>
+    actions.includes(action) && (done === null || zone === "air");
   return (
     <span class="buttons">
       {zone === "next" && (
@@ -223,13 +226,13 @@ function Buttons({ desk, item, isCued }: ButtonsProps) {
           Stop
         </Act>
       )}
-      {hidesResults && actions.includes("reveal_results") && (
-        <Act refusal={refusal} onPress={() => void desk.act(id, "reveal_results")}>
+      {hasResults && has("reveal_results", shown) && (
+        <Act refusal={refusal ?? shown} onPress={() => void desk.act(id, "reveal_results")}>
           Results
         </Act>
       )}
-      {asksAnswer && actions.includes("reveal_answer") && (
-        <Act refusal={refusal} onPress={() => void desk.act(id, "reveal_answer")}>
+      {hasAnswer && has("reveal_answer", answered) && (
+        <Act refusal={refusal ?? answered} onPress={() => void desk.act(id, "reveal_answer")}>
           Answer
         </Act>
       )}
@@ -238,8 +241,9 @@ function Buttons({ desk, item, isCued }: ButtonsProps) {
   );
 }
 
-function menuOf(desk: Desk, { id, attributes }: Item, actions: readonly string[]): readonly MenuItem[] {
+function menuOf(desk: Desk, item: Item, actions: readonly string[]): readonly MenuItem[] {
   const { refusal } = desk;
+  const { id, attributes } = item;
   const isNext = attributes.state === "non_scheduled" || attributes.state === "future";
   const hasOptions = optionsOf(attributes).length > 0;
   const can = (action: string): boolean => hasOptions && actions.includes(action);
@@ -250,6 +254,7 @@ function menuOf(desk: Desk, { id, attributes }: Item, actions: readonly string[]
   return [
     { label: isNext ? "Edit" : "Open", shortcut: "Enter", to: () => desk.edit(id) },
     ...(isNext ? moves : []),
+    ...desk.shiftItems(item),
     ...(can("reveal_results")
       ? [{ label: "Reveal results", shortcut: "R", refusal, to: () => void desk.act(id, "reveal_results") }]
       : []),

@@ -7,11 +7,13 @@ import { drawLine } from "../charts.ts";
 import { Editor } from "../editor/editor.tsx";
 import { NewElement, type NewElementProps, useContentTypes } from "../new_element.tsx";
 import { useCommands } from "../palette.tsx";
+import { messageOf } from "../problem.ts";
 import { beginningsOf, optionsOf, titleOf } from "../results.ts";
 import { Share } from "../share.tsx";
-import { Act, Dialog, DialogButtons, State } from "../ui.tsx";
+import { Act, announce, Dialog, DialogButtons, State } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { After } from "./after.tsx";
+import { useAim } from "./aim.ts";
 import { Desk } from "./desk.ts";
 import { Monitor } from "./monitor.tsx";
 import { clockText, Fault, numbers } from "./row.tsx";
@@ -22,11 +24,13 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const windowMs = 120_000;
 
 export function Run({ context }: { readonly context: ViewContext }) {
-  const desk = useMemo(() => new Desk(context, new Rundown(context)), []);
+  const desk = useMemo(() => new Desk(context, new Rundown(context, { isByClock: true })), []);
   const current = useSignal<string | null>(null);
   const { rundown } = desk;
   useContentTypes(context, desk);
   useEffect(() => rundown.start(), []);
+  const root = useRef<HTMLDivElement>(null);
+  useAim(root);
   const isEmpty = rundown.isLoaded.value && rundown.items.size === 0 && rundown.order().length === 0;
   const { ids } = rundown;
   const hasRows = ids.air.value.length + ids.next.value.length + ids.done.value.length > 0;
@@ -36,7 +40,7 @@ export function Run({ context }: { readonly context: ViewContext }) {
   };
   const shown = current.value ?? desk.cued.value ?? ids.air.value.at(-1) ?? null;
   return (
-    <div class="run">
+    <div class="run" ref={root}>
       <Bar context={context} desk={desk} />
       <Lost desk={desk} />
       <After context={context} desk={desk} />
@@ -60,6 +64,7 @@ export function Run({ context }: { readonly context: ViewContext }) {
         </div>
       )}
       <AnswerDialog desk={desk} />
+      <ShiftDialog desk={desk} />
     </div>
   );
 }
@@ -80,6 +85,7 @@ function Bar({ context, desk }: PartProps) {
       : []),
     ...(can.includes("stop") ? [{ label: "Stop the show", refusal, run: () => void desk.stopEvent() }] : []),
     { label: "Extra time and on demand", refusal, run: () => setAsks(true) },
+    { label: "Shift all times to come…", refusal, run: () => desk.shiftTimes() },
     { label: "Share the show", refusal: null, run: () => setShares(true) },
   ]);
   return (
@@ -241,6 +247,25 @@ function AnswerDialog({ desk }: { readonly desk: Desk }) {
       </div>
     </Dialog>
   );
+}
+
+type ShiftView = typeof import("../plan/shift.tsx")["Shift"];
+
+/** The dialog loads when somebody shifts times. */
+function ShiftDialog({ desk }: { readonly desk: Desk }) {
+  const [loaded, setLoaded] = useState<{ readonly View: ShiftView } | null>(null);
+  const { value: ids } = desk.shifted;
+  const close = (): void => {
+    desk.shifted.value = null;
+  };
+  useEffect(() => {
+    if (ids === null || loaded !== null) return;
+    import("../plan/shift.tsx").then(
+      ({ Shift }) => setLoaded({ View: Shift }),
+      error => announce(messageOf(error)),
+    );
+  }, [ids]);
+  return ids === null || loaded === null ? null : <loaded.View desk={desk} ids={ids} close={close} />;
 }
 
 interface PartProps {

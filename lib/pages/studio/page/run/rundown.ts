@@ -72,6 +72,27 @@ export function closingOf({ attributes: { published_at: at, duration } }: Item):
   return Number(at ?? 0) > 0 && Number(duration ?? 0) > 0 ? Number(at) + Number(duration) : null;
 }
 
+/** Returns how many seconds after the begin the clock publishes an element; null: somebody takes it by hand. */
+export function timecodeOf({ attributes: { start_mode: mode, start_offset: offset } }: Item): number | null {
+  return mode === "timecode" ? Number(offset ?? 0) : null;
+}
+
+/** Returns rows of Next as they come: by the clock, then by hand, and what is inside a wrapper behind it. */
+export function inOrderOfTime(items: readonly Item[]): readonly Item[] {
+  const known = new Map(items.map(item => [item.id, item]));
+  const timeOf = (item: Item): number => timecodeOf(known.get(item.parent ?? "") ?? item) ?? Number.MAX_VALUE;
+  return items.toSorted((a, b) => timeOf(a) - timeOf(b));
+}
+
+/** Returns the element that the clock publishes first; null: none has a time. */
+export function firstByClock(items: readonly Item[]): Item | null {
+  const timed = items.filter(item => timecodeOf(item) !== null);
+  return timed.reduce<Item | null>(
+    (first, item) => (first === null || Number(timecodeOf(item)) < Number(timecodeOf(first)) ? item : first),
+    null,
+  );
+}
+
 export class Rundown {
   readonly eventId: string;
   readonly projectId: string;
@@ -81,6 +102,8 @@ export class Rundown {
   readonly faults = new Map<string, Signal<string>>();
   /** Ids in the order of the show, for each zone. */
   readonly ids: Readonly<Record<Zone, Signal<readonly string[]>>>;
+  /** Id of the element that the clock publishes next; null: none has a time. */
+  readonly due = signal<string | null>(null);
   readonly isLoaded = signal(false);
   readonly figures = signal<Figures>({ actions: 0, perSecond: 0 });
   /** Fans who watch now; null: nobody has counted. */
@@ -94,6 +117,7 @@ export class Rundown {
   readonly colleagues = signal<readonly Colleague[]>([]);
   /** Id of the author of this window; null: nobody knows yet. */
   readonly userId = signal<string | null>(null);
+  readonly isByClock: boolean;
   readonly #context: ViewContext;
   readonly #say: (where: Whereabouts) => void;
   readonly #windowId: string;
@@ -113,7 +137,9 @@ export class Rundown {
   #lastChange = "";
   #reads = new Set<string>();
 
-  constructor(context: ViewContext) {
+  /** `isByClock` has what comes next in the order of time, in place of that of the show. */
+  constructor(context: ViewContext, { isByClock = false } = {}) {
+    this.isByClock = isByClock;
     const { api, chain, signal: until } = context;
     const event = chain.at(-1) as Resource;
     this.#context = context;
@@ -174,6 +200,14 @@ export class Rundown {
     const { state, start_at: begin } = this.event.peek().attributes;
     const isOpen = state === "current" || state === "on_demand";
     return isOpen && Number(begin ?? 0) + offset <= this.#time();
+  }
+
+  /** Returns when the clock publishes the next element, in Unix seconds; null: never, or the show does not run. */
+  dueAt(): number | null {
+    const { state, start_at: begin } = this.event.value.attributes;
+    const item = this.item(this.due.value ?? "");
+    const offset = item === undefined ? null : timecodeOf(item);
+    return state === "current" && Number(begin ?? 0) > 0 && offset !== null ? Number(begin) + offset : null;
   }
 
   item(id: string): Item | undefined {
@@ -362,10 +396,10 @@ export class Rundown {
     };
     batch(() => {
       for (const zone of zones) {
-        const ids = sorted
-          .filter(item => zoneOf(item) === zone)
-          .sort(orders[zone])
-          .map(({ id }) => id);
+        const items = sorted.filter(item => zoneOf(item) === zone).sort(orders[zone]);
+        const isTimed = zone === "next" && this.isByClock;
+        const ids = (isTimed ? inOrderOfTime(items) : items).map(({ id }) => id);
+        if (zone === "next") this.due.value = firstByClock(items)?.id ?? null;
         if (!isSame(ids, this.ids[zone].value)) this.ids[zone].value = ids;
       }
     });
@@ -429,6 +463,8 @@ export class Rundown {
       const closesAt = item === undefined ? null : closingOf(item);
       if (closesAt !== null && now > closesAt + 1) this.#readAgain(id);
     }
+    const comesAt = this.dueAt();
+    if (comesAt !== null && now > comesAt + 1) this.#readAgain(this.due.value ?? "");
   }
 }
 

@@ -2,10 +2,11 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type Command, useCommands } from "../palette.tsx";
+import { titleOf } from "../results.ts";
 import { useGrowingList } from "../ui.tsx";
 import { type Desk, deviceSwitch } from "./desk.ts";
-import { Row } from "./row.tsx";
-import { type Zone, zoneOf, zones } from "./rundown.ts";
+import { clockText, Row } from "./row.tsx";
+import { type Item, timecodeOf, type Zone, zoneOf, zones } from "./rundown.ts";
 
 const titles: Readonly<Record<Zone, string>> = { air: "On air", next: "Next", done: "Done" };
 interface TimelineProps {
@@ -76,6 +77,37 @@ export function Timeline({ desk, current }: TimelineProps) {
         </button>
       </div>
     </div>
+  );
+}
+
+/** What the clock publishes next, beside what is cued. */
+function Coming({ desk }: Pick<TimelineProps, "desk">) {
+  const { rundown, cued } = desk;
+  const [due, taken] = [rundown.due.value, cued.value].map(id => rundown.item(id ?? ""));
+  return (
+    <p class="quiet">
+      {due !== undefined && (
+        <>
+          Next by the clock: <strong dir="auto">{titleOf(due.attributes)}</strong>{" "}
+          <TimeLeft desk={desk} item={due} />
+        </>
+      )}
+      {due !== undefined && taken !== undefined && " · "}
+      {taken !== undefined && (
+        <>
+          Cued: <strong dir="auto">{titleOf(taken.attributes)}</strong>
+        </>
+      )}
+    </p>
+  );
+}
+
+function TimeLeft({ desk: { rundown }, item }: Pick<TimelineProps, "desk"> & { readonly item: Item }) {
+  const at = rundown.dueAt();
+  return at === null ? (
+    <>at +{clockText(timecodeOf(item) ?? 0)}</>
+  ) : (
+    <>in {clockText(at - rundown.now.value)}</>
   );
 }
 
@@ -254,6 +286,7 @@ function ZoneList({ zone, ids, desk, current }: ZoneProps) {
   return (
     <section class="zone" data-zone={zone}>
       <h2>{title}</h2>
+      {zone === "next" && <Coming desk={desk} />}
       {ids.length === 0 ? (
         <p class="nothing">{zone === "air" ? "Nothing is on air." : "Nothing is planned."}</p>
       ) : (
