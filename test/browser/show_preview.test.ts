@@ -77,6 +77,7 @@ describe("the preview of the studio", { skip: browserAvailable() }, () => {
     const card = frame.getByRole("article", { name: "In which year did it begin?" });
     await card.getByRole("button", { name: "2004" }).click();
     await card.getByText("Counted").waitFor();
+    assert.equal(await frame.locator(".live").count(), 0, "nobody sees a draft");
     assert.equal(await card.getByText("right answer").count(), 0, "the answer of a draft is not public");
     const typed = {
       question: {
@@ -88,6 +89,9 @@ describe("the preview of the studio", { skip: browserAvailable() }, () => {
     await frame.getByRole("heading", { name: "Wann?" }).waitFor();
     await show(page, { event: world.event, element, draft: typed });
     await frame.getByRole("heading", { name: "When?" }).waitFor();
+    const onAir = { ...element, attributes: { ...element.attributes, state: "current" } };
+    await show(page, { event: world.event, element: onAir });
+    await frame.locator(".live").waitFor();
     assert.ok(asked.length > 0);
     assert.deepEqual(
       asked.filter(path => !/^\/show(\/|$)/.test(path)),

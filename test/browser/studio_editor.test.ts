@@ -105,6 +105,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
 
   it("has a form for each type of the catalogue, by the keyboard alone", async () => {
     const { page, faults } = await world.open(`#/events/${world.event}/run`);
+    await page.getByRole("heading", { name: /^Preview of ./ }).waitFor();
     for (const [name, label, value] of [
       ["Message", "Title", "Good evening"],
       ["Poll", "Question", "Who will win?"],

@@ -123,6 +123,7 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await row(page, "Two").focus();
     await page.keyboard.press("Enter");
     await page.getByLabel("Question").fill("Who is second?");
+    assert.equal(await page.getByRole("columnheader", { name: "Type" }).count(), 0, "beside the editor");
     await page.keyboard.press("Escape");
     await row(page, "Two").getByText("Ready").waitFor();
     assert.equal(await page.getByRole("complementary", { name: "Editor" }).count(), 0);
@@ -249,6 +250,8 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await dialog.getByText("Row 3").waitFor();
     await dialog.getByText("The event has an element of the name First already").waitFor();
     assert.equal(await dialog.getByRole("button", { name: "Make elements" }).isDisabled(), true);
+    const { height: line } = (await dialog.getByRole("columnheader", { name: "Type" }).boundingBox()) ?? {};
+    assert.ok(Number(line) < 45, `a word is broken: ${line} px`);
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 800 });
     await assertFits(page);

@@ -60,6 +60,15 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.up("t");
     assert.equal(sent.length, 1);
     assert.equal(await stateOf(show.elements[1]), "current");
+    // The next Stop slides under the pointer of the first one.
+    const stop = await row(page, "One").getByRole("button", { name: "Stop", exact: true }).boundingBox();
+    const [x, y] = [(stop?.x ?? 0) + 9, (stop?.y ?? 0) + 9];
+    await page.mouse.click(x, y);
+    await page.clock.runFor(10);
+    await zone(page, "Done").getByText("One").waitFor();
+    await page.mouse.click(x, y);
+    await page.getByText("Not done, as the rows have just moved.").waitFor({ state: "attached" });
+    assert.equal(await stateOf(show.elements[1]), "current");
     await page.clock.resume();
     await until("the next row has the focus", () =>
       page.evaluate(() => document.activeElement?.textContent?.includes("Three") === true),
@@ -160,9 +169,25 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     };
     const group = await add({ content_type: "group", name: "Tonight" });
     const inside = await add({ content_type: "poll", name: "Inside", question: { options: [] } }, group);
+    const timed = { start_mode: "timecode", start_offset: 3_600 };
+    await add({ content_type: "poll", name: "Hello", question: { options: [] }, ...timed });
     const { page } = await world.open(`#/events/${show.event}`);
-    const sent = batches(page);
     await row(page, "Tonight").getByText("1 inside").waitFor();
+    await page.getByText(/Next by the clock: Hello in \d+:\d\d/).waitFor();
+    assert.match((await zone(page, "Next").locator(".item").first().textContent()) ?? "", /Hello/);
+    await row(page, "Hello").focus();
+    await page.keyboard.press("Alt+ArrowDown");
+    await page.getByText("its time decides its place").waitFor({ state: "attached" });
+    await row(page, "Hello").getByRole("button", { name: "More for Hello" }).press("Enter");
+    await page.getByRole("button", { name: "Shift times from here…" }).press("Enter");
+    await page.getByLabel("By minutes and seconds").fill("+1:30");
+    await page.keyboard.press("Enter");
+    await row(page, "Hello").getByText("at +1:01:30").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("shift times");
+    await page.getByRole("option", { name: "Shift all times to come…" }).waitFor();
+    await page.keyboard.press("Escape");
+    const sent = batches(page);
     await row(page, "Tonight").focus();
     await page.keyboard.press("c");
     await page.clock.runFor(600);
@@ -196,6 +221,8 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     const show = await openShow(world, ["One", "Two", "Three"]);
     const { page } = await world.open(`#/events/${show.event}`);
     await row(page, "Three").focus();
+    await page.keyboard.press("Control+z");
+    await page.getByText("Nothing to take back. Ctrl Z covers").waitFor({ state: "attached" });
     await page.keyboard.press("Alt+ArrowUp");
     const order = async (): Promise<readonly string[]> =>
       (await world.author("GET", `/events/${show.event}/elements?sort=position`)).json.data.map(
