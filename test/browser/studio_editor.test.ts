@@ -29,11 +29,11 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   });
   after(() => world.dispose());
 
-  async function draft(type: string, attributes: Attributes): Promise<string> {
+  async function draft(type: string, attributes: Attributes, event = world.event): Promise<string> {
     const created = await world.author("POST", "/elements", {
       type: "elements",
       attributes: { content_type: type, ...attributes },
-      relationships: { event: { data: { type: "events", id: world.event } } },
+      relationships: { event: { data: { type: "events", id: event } } },
     });
     assert.equal(created.status, 201, created.text);
     return created.json.data.id;
@@ -97,6 +97,25 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await offset.fill("86400");
     await page.clock.runFor(1_600);
     await editor(page).getByText("Not saved yet").waitFor({ state: "detached" });
+    const planned = await world.author("POST", "/events", {
+      type: "events",
+      attributes: { name: "Next week" },
+      relationships: { project: { data: { type: "projects", id: ids.project } } },
+    });
+    const later = await draft("message", { name: "later" }, planned.json.data.id);
+    await page.goto(`${world.url}/studio#/events/${planned.json.data.id}/run/${later}`);
+    await editor(page).getByRole("heading", { name: "Message" }).waitFor();
+    await editor(page).getByText("Time, votes and results").click();
+    await editor(page).getByLabel("Published").selectOption("at a time of the show");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("Not saved yet").waitFor();
+    assert.equal((await stored(later)).start_mode, "manual", "nor in a show that has not begun");
+    await offset.fill("0");
+    await page.clock.runFor(1_600);
+    await editor(page).getByText("Expected the field body").waitFor();
+    await editor(page).getByLabel("Body").fill("Hello");
+    await page.clock.runFor(1_600);
+    await until("the begin is its time", async () => (await stored(later)).start_mode === "timecode");
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 740 });
     await assertFits(page);

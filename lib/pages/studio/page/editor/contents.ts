@@ -11,17 +11,20 @@ interface Fields {
 /** Returns the value that a pointer into the attributes names; null: none that the editor shows. */
 export function pathOf(pointer: string, attributes: Attributes): Path | null {
   const [name = "", ...steps] = pointer.split("/").slice(1);
-  const keyAt = (list: unknown, index: string | undefined): string =>
-    (list as readonly { readonly key: string }[] | undefined)?.[Number(index)]?.key ?? "";
-  if (name === "custom_fields") return [name, keyAt(attributes[name], steps[0]), steps[2] ?? "all"];
+  // What lacks a field as a whole has no value at fault.
+  const valueIn = (start: Path, list: unknown, [index, , locale = "all"]: readonly string[]): Path | null => {
+    const key = (list as readonly { readonly key: string }[] | undefined)?.[Number(index ?? -1)]?.key;
+    return key === undefined ? null : [...start, key, locale];
+  };
+  if (name === "custom_fields") return valueIn([name], attributes[name], steps);
   if (name !== "question") return name === "" ? null : [name];
   const { fields, options } = (attributes.question ?? {}) as Fields & {
     readonly options?: readonly Fields[];
   };
-  if (steps[0] === "fields") return [name, "fields", keyAt(fields, steps[1]), steps[3] ?? "all"];
+  if (steps[0] === "fields") return valueIn([name, "fields"], fields, steps.slice(1));
   if (steps.length < 3) return [name, "options"];
   const index = Number(steps[1]);
-  return [name, "options", index, keyAt(options?.[index]?.fields, steps[3]), steps[5] ?? "all"];
+  return valueIn([name, "options", index], options?.[index]?.fields, steps.slice(3));
 }
 
 /** Returns words for a place, such as `question (de)`. */

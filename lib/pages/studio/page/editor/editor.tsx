@@ -492,6 +492,7 @@ const answerModes = [
 /** When it is open, how often fans may vote, and when results are shown. */
 function Details({ type, ...props }: PartProps) {
   const { editing, isReadOnly } = props;
+  const [isOpen, setOpen] = useState(false);
   const isVote = (type.option ?? []).length > 0 || ["rating", "cheer", "ask"].includes(type.content_type);
   const number = (name: string, label: string, help?: string) => (
     <Labelled {...props} path={[name]} label={label} help={help} control={numeric(1, { min: 0 }, 0)} />
@@ -500,7 +501,11 @@ function Details({ type, ...props }: PartProps) {
   // A fault that nobody sees is not mended.
   const hasFault = editing.faults.value.some(({ path }) => path?.length === 1 && path[0] !== "name");
   return (
-    <details class="group" open={hasFault}>
+    <details
+      class="group"
+      open={isOpen || hasFault}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
       <summary>Time, votes and results</summary>
       <div class="pairs">
         {number("duration", "Open for, in seconds", "0: until you stop it")}
