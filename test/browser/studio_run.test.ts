@@ -60,6 +60,9 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.up("t");
     assert.equal(sent.length, 1);
     assert.equal(await stateOf(show.elements[1]), "current");
+    await until("the next row has the focus", () =>
+      page.evaluate(() => document.activeElement?.textContent?.includes("Three") === true),
+    );
     // The next Stop slides under the pointer of the first one.
     const stop = await row(page, "One").getByRole("button", { name: "Stop", exact: true }).boundingBox();
     const [x, y] = [(stop?.x ?? 0) + 9, (stop?.y ?? 0) + 9];
@@ -70,9 +73,6 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByText("Not done, as the rows have just moved.").waitFor({ state: "attached" });
     assert.equal(await stateOf(show.elements[1]), "current");
     await page.clock.resume();
-    await until("the next row has the focus", () =>
-      page.evaluate(() => document.activeElement?.textContent?.includes("Three") === true),
-    );
     assert.equal(
       await row(page, "Two")
         .getByRole("button", { name: /revoke/i })

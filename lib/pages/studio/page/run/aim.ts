@@ -28,8 +28,11 @@ export class Aim {
 
   /** Takes where the pointer is, or that the page was scrolled below it. */
   point(place = this.#place): void {
+    const moved = this.#moved;
     this.#place = place;
-    if (place !== null) this.#under = this.#nameAt(place);
+    if (place === null) return;
+    this.#under = this.#nameAt(place);
+    if (moved !== null && Math.hypot(place.x - moved.x, place.y - moved.y) > trembleMax) this.#moved = null;
   }
 
   /** Takes that the page was drawn anew, at a time in ms. */
@@ -41,10 +44,8 @@ export class Aim {
   }
 
   /** Returns true if a press meets a button that was not there a moment ago. */
-  isStray({ x, y }: Place, now: number): boolean {
-    const moved = this.#moved;
-    if (moved === null || now - moved.at >= strayMs || this.#nameAt({ x, y }) === "") return false;
-    return Math.hypot(x - moved.x, y - moved.y) <= trembleMax;
+  isStray(now: number): boolean {
+    return this.#moved !== null && now - this.#moved.at < strayMs && this.#under !== "";
   }
 }
 
@@ -70,9 +71,8 @@ export function useAim(root: RefObject<HTMLElement | null>): void {
     const observer = new MutationObserver(() => aim.draw(performance.now()));
     observer.observe(current, { childList: true, subtree: true });
     function check(event: MouseEvent): void {
-      const place = { x: event.clientX, y: event.clientY };
       // A key presses what has the focus, wherever it is.
-      if (event.detail === 0 || !aim.isStray(place, performance.now())) return;
+      if (event.detail === 0 || !aim.isStray(performance.now())) return;
       event.preventDefault();
       event.stopPropagation();
       announce("Not done, as the rows have just moved. Press again.");

@@ -98,13 +98,15 @@ interface ItemProps {
 }
 
 /** What time means for an element: how long it is on air, when it comes, or what became of it. */
-function When({ desk, item, isSeen }: ItemProps & Seen) {
+function When({ desk, item: drawn, isSeen }: ItemProps & Seen) {
   const { rundown } = desk;
-  const { attributes } = item;
-  const zone = zoneOf(item);
-  const children = zone === "next" ? rundown.childrenOf(item.id).length : 0;
-  const others = useComputed(() => rundown.colleagues.value.filter(({ cued }) => cued === item.id));
+  const children = zoneOf(drawn) === "next" ? rundown.childrenOf(drawn.id).length : 0;
+  const others = useComputed(() => rundown.colleagues.value.filter(({ cued }) => cued === drawn.id));
   const text = useComputed(() => {
+    // What is computed hears of signals alone, and not of properties.
+    const item = rundown.item(drawn.id) ?? drawn;
+    const { attributes } = item;
+    const zone = zoneOf(item);
     if (zone === "air") {
       // Nobody can vote any more, whatever time is left.
       if (attributes.answer_revealed_at_iso != null) return "answer revealed";
