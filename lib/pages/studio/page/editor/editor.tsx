@@ -16,8 +16,9 @@ import { useShow } from "../run/monitor.tsx";
 import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import { languagesOf, missingTexts, nameOf } from "./contents.ts";
+import { Details, type PartProps } from "./details.tsx";
 import { Editing } from "./editing.ts";
-import { AroundContext, area, choice, Labelled, numeric, PropertyField, text, toggle } from "./fields.tsx";
+import { AroundContext, area, Labelled, PropertyField, text } from "./fields.tsx";
 import { Conflicts, Gone, Offer, Stranded } from "./questions.tsx";
 
 interface EditorProps {
@@ -25,17 +26,6 @@ interface EditorProps {
   readonly desk: Desk;
   readonly id: string;
   readonly onClose: () => void;
-}
-
-/** What each part of the form gets. */
-interface PartProps {
-  readonly editing: Editing;
-  readonly type: ContentType;
-  /** Language of the content, or `all`. */
-  readonly locale: string;
-  readonly isFrozen: boolean;
-  /** True if not even what stays open after the publication can be changed. */
-  readonly isReadOnly: boolean;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -373,6 +363,8 @@ interface Option {
   readonly fields: readonly { readonly key: string; readonly values: object }[];
 }
 
+const answerHints: Readonly<Record<string, string>> = { prediction: "Leave it open until you know." };
+
 /** The options of a question: in order, with the right one. */
 function Options({ type, locale, ...props }: PartProps) {
   const { editing, isFrozen, isReadOnly } = props;
@@ -399,11 +391,7 @@ function Options({ type, locale, ...props }: PartProps) {
   return (
     <fieldset class="group">
       <legend>Options</legend>
-      {hasAnswer && (
-        <p class="quiet">
-          {kind === "prediction" ? "Leave it open until you know." : "Mark the right answer."}
-        </p>
-      )}
+      {hasAnswer && <p class="quiet">{answerHints[kind] ?? "Mark the right answer."}</p>}
       {indexes.map(index => (
         <div key={index} class="option">
           {hasAnswer && (
@@ -470,102 +458,6 @@ function OptionButtons({ index, count, move, remove }: OptionButtonsProps) {
       {button(`Move ${name} down`, "↓", { isOff: index === count - 1, press: () => move(1) })}
       {button(`Remove ${name}`, "×", { press: remove })}
     </div>
-  );
-}
-
-const startModes = choice([
-  ["manual", "when I take it"],
-  ["timecode", "at a time of the show"],
-]);
-const resultModes = [
-  ["vote", "after they have voted"],
-  ["close", "once it is closed"],
-  ["event_end", "after the show"],
-  ["manual", "when I say"],
-  ["never", "never"],
-] as const;
-const answerModes = [
-  ["manual", "when I say"],
-  ["auto", "by itself, some seconds after the end"],
-] as const;
-
-/** When it is open, how often fans may vote, and when results are shown. */
-function Details({ type, ...props }: PartProps) {
-  const { editing, isReadOnly } = props;
-  const [isOpen, setOpen] = useState(false);
-  const isVote = (type.option ?? []).length > 0 || ["rating", "cheer", "ask"].includes(type.content_type);
-  const number = (name: string, label: string, help?: string) => (
-    <Labelled {...props} path={[name]} label={label} help={help} control={numeric(1, { min: 0 }, 0)} />
-  );
-  const open = { ...props, isFrozen: isReadOnly };
-  // A fault that nobody sees is not mended.
-  const hasFault = editing.faults.value.some(({ path }) => path?.length === 1 && path[0] !== "name");
-  return (
-    <details
-      class="group"
-      open={isOpen || hasFault}
-      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
-    >
-      <summary>Time, votes and results</summary>
-      <div class="pairs">
-        {number("duration", "Open for, in seconds", "0: until you stop it")}
-        <Labelled
-          {...props}
-          path={["start_mode"]}
-          label="Published"
-          control={shown => startModes({ ...shown, onInput: mode => editing.chooseStart(mode) })}
-        />
-        {editing.value(["start_mode"]).value === "timecode" && (
-          <Labelled
-            {...props}
-            path={["start_offset"]}
-            label="Seconds after the start"
-            help="Nothing is saved until you enter a time."
-            control={numeric(1, { min: 0 })}
-          />
-        )}
-        {isVote && (
-          <>
-            {number("max_votes_per_user", "Votes of a fan", "0: as many as they like")}
-            {number("max_votes_per_option", "Votes of a fan for one option", "0: as many as they like")}
-            {number("min_options_per_vote", "At least this many options in a vote")}
-            {number("max_options_per_vote", "At most this many options in a vote")}
-            <Labelled
-              {...props}
-              path={["require_verified_user"]}
-              label="Verified fans only"
-              control={toggle}
-            />
-            <Labelled
-              {...open}
-              path={["reveal_results_mode"]}
-              label="Results are shown"
-              control={choice(resultModes)}
-            />
-            <Labelled
-              {...open}
-              path={["reveal_answer_mode"]}
-              label="The answer is shown"
-              control={choice(answerModes)}
-            />
-            {editing.value(["reveal_answer_mode"]).value === "auto" && (
-              <Labelled
-                {...open}
-                path={["reveal_answer_in"]}
-                label="Seconds between end and answer"
-                control={numeric(1, { min: 0 }, 0)}
-              />
-            )}
-            <Labelled
-              {...open}
-              path={["reveal_answer_on_vote"]}
-              label="A fan sees the answer with the vote"
-              control={toggle}
-            />
-          </>
-        )}
-      </div>
-    </details>
   );
 }
 
