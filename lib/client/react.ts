@@ -18,11 +18,11 @@ import {
   useMemo,
   useState,
 } from "react";
-import type { CallOptions } from "./area.ts";
+import type { CallOptions, DocumentOf } from "./area.ts";
 import type { Areas } from "./client.ts";
 import type { FanClient } from "./fan_client.ts";
-import type { FeedsOperations, feeds, LiveEvent } from "./feeds.ts";
-import type { Leaderboard, LeaderboardsOperations, leaderboards } from "./leaderboards.ts";
+import type { FeedsOperations, feeds } from "./feeds.ts";
+import type { LeaderboardsOperations, leaderboards } from "./leaderboards.ts";
 import type { LoyaltyOperations, loyalty } from "./loyalty.ts";
 import type { FanUser } from "./session_state.ts";
 
@@ -57,6 +57,12 @@ export type BoardQuery = Omit<
 
 /** An event, and the boards to be read with it, as `watchEvent` takes them. */
 export type EventQuery = Omit<NonNullable<Parameters<FeedsOperations["watchEvent"]>[0]>, "prefix">;
+
+/** A board, as it was last. */
+export type BoardReading = DocumentOf<LeaderboardsOperations["listProjectLeaderboard"]>;
+
+/** An event with its elements, figures and boards, as they were last. */
+export type EventReading = DocumentOf<FeedsOperations["getLiveEvent"]>;
 
 /** The rewards profile of a fan. */
 export type RewardsProfile = Awaited<ReturnType<LoyaltyOperations["getRewardsProfile"]>>;
@@ -165,7 +171,7 @@ export function useProfile(): Reading<RewardsProfile> {
  * }
  * ```
  */
-export function useLeaderboard(query: BoardQuery): Reading<Leaderboard> {
+export function useLeaderboard(query: BoardQuery): Reading<BoardReading> {
   const { client } = useFan<{ leaderboards: typeof leaderboards }>();
   const text = JSON.stringify(query);
   const follow = useCallback(
@@ -194,7 +200,7 @@ export function useLeaderboard(query: BoardQuery): Reading<Leaderboard> {
  * }
  * ```
  */
-export function useEvent(query: EventQuery): Reading<LiveEvent> {
+export function useEvent(query: EventQuery): Reading<EventReading> {
   const { client } = useFan<{ feeds: typeof feeds }>();
   const text = JSON.stringify(query);
   const follow = useCallback(
