@@ -329,11 +329,14 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await page.locator("section.board").getByText("Nobody yet. Be the first.").waitFor();
     await picture(page, "round");
     await page.getByRole("link", { name: "Now" }).click();
-    await page.getByRole("link", { name: "Overall" }).waitFor();
+    await page.locator(".timeline").getByRole("link", { name: "Overall" }).waitFor();
+    const asked: string[] = [];
+    page.on("request", request => asked.push(request.url()));
     await board("event:nobody");
     await world.publish("message", { custom_fields: [field("title", "Three"), field("body", "3")] });
     // A board that nobody has declared does not end the show.
     await page.getByRole("heading", { name: "Three" }).waitFor();
+    assert.match(asked.findLast(url => url.includes("projectBoards=")) ?? "", /boards=&projectBoards=\w/);
     assert.deepEqual(faults, []);
   });
 });

@@ -43,6 +43,7 @@ describe("people in the studio", { skip: browserAvailable() }, () => {
     await assertAccessible(page);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Ann" }).waitFor();
+    await page.getByText(`joined with a name · ${ann.userId}`).waitFor();
     await page.locator(".gain", { hasText: "+3 Points" }).waitFor();
     await page.getByRole("button", { name: "Give points…" }).click();
     await page.getByLabel("How many").fill("5");

@@ -1,8 +1,9 @@
-/** What the studio says of an element: its choices, its mean, and what nobody has written yet; and who else is there. */
+/** What the studio says of an element: its choices, its mean, and what nobody has written yet; and what people are called. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { catalogueApp } from "../../../../lib/authoring/table/mod.ts";
+import { fanName } from "../../../../lib/pages/studio/page/people/tenants.ts";
 import {
   beginningsOf,
   choicesOf,
@@ -17,6 +18,16 @@ const typeOf = (name: string) => {
   assert.ok(found);
   return found;
 };
+
+describe("fans without a name", () => {
+  it("are guests, told apart by the beginning of their id", () => {
+    assert.deepEqual(
+      ["Ann", "", null].map(name => fanName(name, "9e7b1d54-3c28-4b6f-a1d5-70c4e8f2b933")),
+      ["Ann", "Guest 9e7b1d54…", "Guest 9e7b1d54…"],
+    );
+    assert.equal(fanName(undefined, "fan-7"), "Guest fan-7");
+  });
+});
 
 describe("colleagues", () => {
   it("are others, each once, and no other windows of the author", () => {
