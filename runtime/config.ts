@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { parseMailbox } from "../adapters/mail/deliveries.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
+import { checkServer, serverForm } from "../adapters/postgres/options.ts";
 import { parseS3Url } from "../adapters/s3/requests.ts";
 import { areNetworks } from "../lib/auth/client_address.ts";
 import { MasterSecret } from "../lib/auth/mod.ts";
@@ -132,6 +133,15 @@ const definitions = {
       v.transform(urls => urls.join(",")),
     ),
   }),
+  postgres: variable({
+    name: "GRANDSTAND_POSTGRES",
+    flag: "postgres",
+    value: "url",
+    description:
+      "Keep state in PostgreSQL: postgres://user:password@host/database. Needs the package pg; PGPASSWORD may have the password",
+    otherwise: "in memory",
+    schema: v.pipe(v.string(), v.check(accepts(checkServer), serverForm)),
+  }),
   data: variable({
     name: "GRANDSTAND_DATA",
     flag: "data",
@@ -154,7 +164,7 @@ const definitions = {
     value: "folder|url",
     description:
       "Storage of exported files: a folder, or a bucket as https://<key id>:<secret>@<host>/<bucket>?region=<region>",
-    otherwise: "beside the state: in Redis, in the folder of GRANDSTAND_DATA, or in memory",
+    otherwise: "beside the state: in Redis, in PostgreSQL, in the folder of GRANDSTAND_DATA, or in memory",
     schema: v.pipe(v.string(), v.check(isBlobStorage, blobsForm)),
   }),
   secret: variable({
@@ -536,14 +546,20 @@ function unknownVariables(environment: Environment): readonly string[] {
 
 /** Reports combinations of settings that cannot work. */
 function impossibleCombinations(settings: Settings, demo: boolean): readonly string[] {
-  const { redis, data, workers, exports, loyalty, defaultSpaceId } = settings;
+  const { redis, postgres, data, workers, exports, loyalty, defaultSpaceId } = settings;
   const problems: string[] = [];
-  if (redis !== undefined && data !== undefined) {
-    problems.push("GRANDSTAND_REDIS and GRANDSTAND_DATA must not both be set: state is in one place");
+  const stores = { GRANDSTAND_REDIS: redis, GRANDSTAND_POSTGRES: postgres, GRANDSTAND_DATA: data };
+  const named = Object.entries(stores).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (named.length > 1) {
+    problems.push(
+      `${named.join(" and ")} must not ${named.length === 2 ? "both" : "all"} be set: state is in one place`,
+    );
   }
   for (const [name, value] of Object.entries({ GRANDSTAND_WORKERS: workers, GRANDSTAND_EXPORTS: exports })) {
-    if (value !== "off" || redis !== undefined) continue;
-    problems.push(`${name} must not be off without GRANDSTAND_REDIS: no worker can share another store`);
+    if (value !== "off" || redis !== undefined || postgres !== undefined) continue;
+    problems.push(
+      `${name} must not be off without GRANDSTAND_REDIS or GRANDSTAND_POSTGRES: no worker can share another store`,
+    );
   }
   if (loyalty !== undefined && defaultSpaceId === undefined && !demo) {
     problems.push(

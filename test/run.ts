@@ -94,7 +94,7 @@ function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const shared: string[][] = [];
   for (const file of files) {
     if ([...longest, ...packed, ...browser].includes(file)) continue;
-    if (!/^test\/(?:lib|http|repo|adapters\/(?!redis))/.test(file)) separate.push([file]);
+    if (!/^test\/(?:lib|http|repo|adapters\/(?!redis|postgres))/.test(file)) separate.push([file]);
     else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
     else shared.push([file]);
   }

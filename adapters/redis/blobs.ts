@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { retry } from "../../lib/storage/background/mod.ts";
+import { chunksOf } from "../../lib/storage/chunks.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import { createClient, RedisConnection } from "./connection.ts";
@@ -100,7 +101,8 @@ class RedisBlobs implements Blobs {
     try {
       for await (const chunk of chunksOf(body, blobChunkBytes)) {
         if (inFlight.size >= blobChunksInFlightMax) await Promise.race(inFlight);
-        const args = [String(count), chunk, String(blobUploadMsMax)];
+        const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+        const args = [String(count), bytes, String(blobUploadMsMax)];
         const sending = this.#connection
           .run(blobChunkScript, [[key], args], { binary: true })
           .then(stored => {
@@ -167,25 +169,6 @@ function full(): AppError {
 function contended(name: string): AppError {
   const message = `Cannot change the blob ${name}: others have changed it ${blobAttemptsMax} times meanwhile`;
   return new AppError("busy", message, { retryAfterMs: redisRetryMs });
-}
-
-/** Returns the bytes of a stream in chunks of `size` bytes, the last of which may be shorter; each is a copy. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, size: number): AsyncGenerator<Buffer> {
-  let chunk = Buffer.allocUnsafeSlow(size);
-  let filled = 0;
-  for await (const piece of body) {
-    for (let from = 0; from < piece.length; ) {
-      const part = piece.subarray(from, from + size - filled);
-      chunk.set(part, filled);
-      filled += part.length;
-      from += part.length;
-      if (filled < size) continue;
-      yield chunk;
-      chunk = Buffer.allocUnsafeSlow(size);
-      filled = 0;
-    }
-  }
-  if (filled > 0) yield chunk.subarray(0, filled);
 }
 
 const blobChunkScript = scriptOf(`

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from "ioredis";
 import { AppError } from "../../lib/base/errors/mod.ts";
+import type { TimedServer } from "../../lib/storage/server_clock.ts";
 import {
   answerMsMax,
   pendingCallsMax,
@@ -30,7 +31,8 @@ interface Call {
 }
 
 /** Commands over one client: bounded in time and number, never sent twice, with errors that say if they had an effect. */
-export class RedisConnection implements AsyncDisposable {
+export class RedisConnection implements AsyncDisposable, TimedServer {
+  readonly name = "Redis";
   #client: OwnClient;
   #pending = 0;
   #lastError: Error | undefined;
@@ -57,6 +59,12 @@ export class RedisConnection implements AsyncDisposable {
     const client = this.#client;
     if (!isCluster(client)) return [this];
     return client.nodes("master").map(node => new RedisConnection(node, { isNode: true }));
+  }
+
+  /** Asks for the time of the server, Unix ms. */
+  async time(): Promise<number> {
+    const [seconds, microseconds] = (await this.ask("time", [])) as readonly [string, string];
+    return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
   }
 
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */

@@ -1,11 +1,11 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
+import { ServerClock } from "../../lib/storage/server_clock.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
 import { createClient, RedisConnection } from "./connection.ts";
 import type { RedisAdapterOptions } from "./keys.ts";
 import { KeySpace, keyOf, redisRetryMs } from "./keys.ts";
 import { scriptOf } from "./script_cache.ts";
-import { ServerClock } from "./server_clock.ts";
 
 /** Most unsettled messages of one topic by default. */
 const queueDepthMax = 100_000;

@@ -10,7 +10,9 @@ import {
   type Traits,
 } from "../../lib/storage/contract.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
+import { ServerClock } from "../../lib/storage/server_clock.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
+import { VersionSource } from "../../lib/storage/versions.ts";
 import { CallGroups, StandingReader } from "./call_groups.ts";
 import { commitScript, writeCommitScript } from "./commit_script.ts";
 import { createClient, RedisConnection } from "./connection.ts";
@@ -32,8 +34,7 @@ import {
   writeReadScript,
 } from "./read_script.ts";
 import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
-import { ServerClock } from "./server_clock.ts";
-import { decodeRecord, VersionSource } from "./stored.ts";
+import { decodeRecord } from "./stored.ts";
 
 /**
  * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects automatically.

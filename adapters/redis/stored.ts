@@ -1,13 +1,12 @@
 /** Layout of values in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
 import type { Append, Stored } from "../../lib/storage/contract.ts";
+import { versionLength } from "../../lib/storage/versions.ts";
 import { expirySlackMs } from "./keys.ts";
 
-const versionLength = 16;
 const headLength = 32;
 export const noExpiry = "0000000000000000";
 const noAsOf = "                ";
 const tieLength = 13;
-const counterLength = 7;
 
 /** Returns a record as a STRING: 16 characters of version, 16 digits of expireAt (zeros: never), the value. */
 export function encodeRecord(version: string, value: string, expireAt: number | undefined): string {
@@ -66,26 +65,4 @@ export function decodeMember(encoded: string): { member: string; tie: number } {
 export function encodePoint({ tie = 0, member = "" }: { tie?: number; member?: string }): string {
   if (tie === 0) return member === "" ? "" : `0${member}`;
   return `1${String(tie).padStart(tieLength, "0")}${member}`;
-}
-
-/** Makes versions that no process makes again: 9 random characters (54 bits) and a counter. */
-export class VersionSource {
-  #prefix = "";
-  #count = Number.POSITIVE_INFINITY;
-
-  next(): string {
-    if (this.#count >= 36 ** counterLength) {
-      this.#prefix = randomPrefix();
-      this.#count = 0;
-    }
-    const digits = this.#count.toString(36).padStart(counterLength, "0");
-    this.#count += 1;
-    return this.#prefix + digits;
-  }
-}
-
-function randomPrefix(): string {
-  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  const bytes = crypto.getRandomValues(new Uint8Array(versionLength - counterLength));
-  return Array.from(bytes, byte => alphabet[byte & 63]).join("");
 }

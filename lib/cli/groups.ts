@@ -49,6 +49,7 @@ const ours: Files = {
   doctor: [() => import("./store.ts")],
   backup: [() => import("./store.ts")],
   restore: [() => import("./store.ts")],
+  migrate: [() => import("./store.ts")],
 };
 
 /** Every group of commands, in the order in which the help lists them. */

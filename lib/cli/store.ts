@@ -9,6 +9,11 @@ import { isoTime } from "./frame/text.ts";
 
 export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
   redis: { value: "urls", description: "The Redis of the deployment", variable: "GRANDSTAND_REDIS" },
+  postgres: {
+    value: "url",
+    description: "The PostgreSQL of the deployment",
+    variable: "GRANDSTAND_POSTGRES",
+  },
   data: {
     value: "folder",
     description: "The folder of its data; its server must not run",
@@ -20,7 +25,7 @@ export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
 const applySeedCommand: CommandSpec = {
   words: ["seed", "apply"],
   summary:
-    "Create or replace the records of a seed file, in the store; repeatable, and on Redis while servers run",
+    "Create or replace the records of a seed file, in the store; repeatable, and on Redis and PostgreSQL while servers run",
   changes: "creates or replaces the records that the file names",
   examples: ["seed apply seed.json --redis redis://127.0.0.1:6379"],
   output: record({
@@ -46,7 +51,7 @@ const applySeedCommand: CommandSpec = {
 const doctorCommand: CommandSpec = {
   words: ["doctor"],
   summary:
-    "Check a deployment and what it has stored, and repair that; repeatable, and on Redis while servers run",
+    "Check a deployment and what it has stored, and repair that; repeatable, and on Redis and PostgreSQL while servers run",
   changes: "writes and removes one file to try the storage; nothing else without --repair",
   examples: ["doctor --redis redis://127.0.0.1:6379", "doctor --data $DATA --repair"],
   output: rows({
@@ -162,7 +167,7 @@ const restoreCommand: CommandSpec = {
 const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],
   summary:
-    "Recompute a board from stored user histories, in the store; repeatable, and on Redis while servers run",
+    "Recompute a board from stored user histories, in the store; repeatable, and on Redis and PostgreSQL while servers run",
   changes: "replaces the scores of the board",
   examples: [
     "leaderboards rebuild overall --project $PROJECT --redis redis://127.0.0.1:6379",
@@ -189,7 +194,7 @@ const rebuildCommand: CommandSpec = {
 const indexUsersCommand: CommandSpec = {
   words: ["users", "index"],
   summary:
-    "Add stored users whom the index of users lacks to it, in the store; repeatable, and on Redis while servers run",
+    "Add stored users whom the index of users lacks to it, in the store; repeatable, and on Redis and PostgreSQL while servers run",
   changes: "adds users to the index",
   examples: ["users index --redis redis://127.0.0.1:6379"],
   output: record({ examined: "whole", listed: "whole", metrics: "whole" }),
@@ -205,11 +210,30 @@ const indexUsersCommand: CommandSpec = {
   },
 };
 
+const migrateCommand: CommandSpec = {
+  words: ["migrate"],
+  summary: "Create the schema of PostgreSQL, or bring it up to date; repeatable, and while servers run",
+  changes: "creates or alters tables and functions of the schema",
+  examples: ["migrate --postgres postgres://owner@127.0.0.1/grandstand"],
+  output: record({ schema: "text", from: "whole", version: "whole" }),
+  flags: storeFlags,
+  usesProfile: false,
+  async run({ flags }, { migrate }) {
+    const made = await migrate(flags);
+    const { schema, from, version } = made;
+    const note =
+      from === version
+        ? `The schema ${schema} has version ${version} already.`
+        : `The schema ${schema} has version ${version} now; before ${from === 0 ? "there was none" : `it had ${from}`}.`;
+    return { data: made, notes: [note] };
+  },
+};
+
 const rotateSecretCommand: CommandSpec = {
   words: ["secret", "rotate"],
   isOurs: true,
   summary:
-    "Seal what is stored anew under the first master secret of GRANDSTAND_SECRET, in the store, so that you can drop the others; repeatable, and on Redis while servers run",
+    "Seal what is stored anew under the first master secret of GRANDSTAND_SECRET, in the store, so that you can drop the others; repeatable, and on Redis and PostgreSQL while servers run",
   changes: "seals signing keys, external ids of users and keys to authors anew",
   examples: ["secret rotate --redis redis://127.0.0.1:6379"],
   output: record({ records: "whole" }),
@@ -350,6 +374,7 @@ export const commands: readonly CommandSpec[] = [
   restoreCommand,
   rebuildCommand,
   indexUsersCommand,
+  migrateCommand,
   rotateSecretCommand,
   bootstrapOperatorCommand,
   listSigningKeysCommand,

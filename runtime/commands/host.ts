@@ -56,6 +56,7 @@ export const host: CliHost = {
   sealAnew: async (...sealing) => await (await storeCommands()).sealStoreAnew(...sealing),
   indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
   rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
+  migrate: async flags => await (await storeCommands()).migrate(flags),
   doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),
   explainToken: async (...token) => await (await storeCommands()).explainTokenInStore(...token),
   backUp: async (...order) => await (await storeCommands()).backUp(...order),

@@ -86,8 +86,9 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     running.workers = startWorkers(platform, config, { logger, metrics });
     handler = platform.fetch;
     const lines = [`Grandstand ${version} listens on ${server.url} (${storage.description})`];
-    if (!options.demo && config.redis === undefined && config.data === undefined) {
-      const detail = "Nothing will outlast this process: set GRANDSTAND_REDIS or GRANDSTAND_DATA";
+    if (!options.demo && (config.redis ?? config.postgres ?? config.data) === undefined) {
+      const detail =
+        "Nothing will outlast this process: set GRANDSTAND_REDIS, GRANDSTAND_POSTGRES or GRANDSTAND_DATA";
       logger.log("warn", "store_in_memory", { detail });
       lines.push(detail);
     }
@@ -263,9 +264,9 @@ async function stopAll(
 }
 
 export async function runWorker(config: Config, { logger }: { readonly logger: Logger }): Promise<Running> {
-  if (config.redis === undefined) {
+  if ((config.redis ?? config.postgres) === undefined) {
     throw new Error(
-      "GRANDSTAND_REDIS must name the Redis of the servers, as memory is not shared between processes.",
+      "GRANDSTAND_REDIS or GRANDSTAND_POSTGRES must name the store of the servers, as memory is not shared between processes.",
     );
   }
   const storage = await openStorage(config, logger);

@@ -56,7 +56,7 @@ const serveCommand: CommandSpec = {
 
 const workerCommand: CommandSpec = {
   words: ["worker"],
-  summary: "Apply queued actions for the servers on the same Redis until SIGTERM or SIGINT",
+  summary: "Apply queued actions for the servers on the same Redis or PostgreSQL until SIGTERM or SIGINT",
   flags: { "env-file": envFileFlag, ...settingFlags },
   variables: settings,
   examples: ["worker --redis redis://127.0.0.1:6379"],

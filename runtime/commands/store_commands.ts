@@ -29,7 +29,7 @@ import { sealAnew } from "../../lib/platform/sealing.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
-import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
+import { closeStorage, loadPostgres, openStorage, type Storage } from "../services/storage.ts";
 import { environmentWith } from "./files.ts";
 
 /**
@@ -297,11 +297,11 @@ async function inStore<R>(
 /** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */
 async function storeConfig(
   command: string,
-  { redis, data, "env-file": envFile }: StoreFlags,
+  { redis, postgres, data, "env-file": envFile }: StoreFlags,
   { needsSecret }: { readonly needsSecret: boolean },
 ): Promise<Config> {
   const environment = await environmentWith(envFile);
-  const result = readConfig({ environment, flags: { redis, data }, demo: !needsSecret });
+  const result = readConfig({ environment, flags: { redis, postgres, data }, demo: !needsSecret });
   if (!result.ok) {
     throw new CliError(exits.usage, "Cannot use the settings", {
       code: "wrong_settings",
@@ -309,11 +309,27 @@ async function storeConfig(
     });
   }
   const { config } = result;
-  if (config.redis === undefined && config.data === undefined) {
-    throw wrongUsage(`${command} needs --redis or --data: memory does not outlast the command`);
+  if ((config.redis ?? config.postgres ?? config.data) === undefined) {
+    throw wrongUsage(`${command} needs --redis, --postgres or --data: memory does not outlast the command`);
   }
   return config;
 }
+
+/** Creates the schema of PostgreSQL, or brings it up to date. @throws {CliError} The settings name no PostgreSQL, or it refuses. */
+export const migrate: CliContext["migrate"] = async flags => {
+  const { postgres: server } = await storeConfig("migrate", flags, { needsSecret: false });
+  if (server === undefined) {
+    throw wrongUsage("migrate is for PostgreSQL: other stores need no schema", {
+      hint: "Name it with --postgres",
+    });
+  }
+  const { migratePostgres } = await loadPostgres();
+  try {
+    return await migratePostgres({ server });
+  } catch (error) {
+    throw asCliError(error);
+  }
+};
 
 /** @throws {CliError} The settings name no data folder, the file exists, or the journal is damaged. */
 export const backUp: CliContext["backUp"] = (flags, file) =>
@@ -328,7 +344,12 @@ async function inFolder(
   flags: Parameters<CliContext["backUp"]>[0],
   work: (folder: string) => Promise<BackupFacts>,
 ): Promise<BackupFacts> {
-  const { data } = await storeConfig(command, flags, { needsSecret: false });
+  const { data, postgres } = await storeConfig(command, flags, { needsSecret: false });
+  if (postgres !== undefined) {
+    throw wrongUsage(`${command} is for data folders: PostgreSQL has its own backups`, {
+      hint: "Use pg_dump, or pg_basebackup with an archive of its log",
+    });
+  }
   if (data === undefined) {
     throw wrongUsage(`${command} is for data folders: Redis has its own backups`, {
       hint: "Copy dump.rdb after BGSAVE, or appendonlydir: see Back up and restore Redis in runtime/README.md",

@@ -14,7 +14,7 @@ import { silentLogger, type Timer } from "../../lib/http/mod.ts";
 import { systemTimer } from "../../lib/http/requests/body.ts";
 import { mapConcurrent } from "../../lib/storage/background/mod.ts";
 import type { Config } from "../config.ts";
-import { openStorage, type Storage } from "../services/storage.ts";
+import { loadPostgres, openStorage, type Storage } from "../services/storage.ts";
 
 /** The findings, and the storage if it can be used; the caller closes it. */
 interface Examination {
@@ -24,14 +24,15 @@ interface Examination {
 
 /** Runs every check. Nothing that hangs or refuses ends it. */
 export async function examine(config: Config, timer: Timer = systemTimer): Promise<Examination> {
-  const redis = config.redis === undefined ? [] : await runCheck(redisCheck(config), timer);
-  const isReached = redis.every(({ check, status }) => check !== "store" || status !== "failed");
+  const server = serverCheck(config);
+  const reached = server === null ? [] : await runCheck(server, timer);
+  const isReached = reached.every(({ check, status }) => check !== "store" || status !== "failed");
   const opened = isReached ? await open(config, timer) : { findings: [], storage: null };
   const { storage } = opened;
   const inStore: Check[] =
     storage === null ? [] : [keyCheck(storage, config), workCheck(storage, config), blobCheck(storage)];
   const checks = [...inStore, mailCheck(config), geoCheck(config), addressCheck(config)];
-  const found: Finding[] = [...redis, ...opened.findings];
+  const found: Finding[] = [...reached, ...opened.findings];
   for (const check of checks) found.push(...(await runCheck(check, timer)));
   return { findings: found, storage };
 }
@@ -41,7 +42,7 @@ async function open(config: Config, timer: Timer): Promise<Examination> {
   let storage: Storage | null = null;
   const findings = await runCheck(
     {
-      name: config.redis === undefined ? "store" : "storage",
+      name: serverCheck(config) === null ? "store" : "storage",
       advice: "Stop the server that uses the folder, or restore the folder from a backup",
       async run() {
         storage = await openStorage(config, silentLogger);
@@ -54,14 +55,16 @@ async function open(config: Config, timer: Timer): Promise<Examination> {
     },
     timer,
   );
-  // With Redis the findings of the server say the same.
-  const isRedundant = config.redis !== undefined && storage !== null;
+  // The findings of a server say the same.
+  const isRedundant = serverCheck(config) !== null && storage !== null;
   return { findings: isRedundant ? [] : findings, storage };
 }
 
 const versionMin = [6, 2] as const;
 const slots = 16_384;
 const latencyMsMax = 10;
+/** Connections that a process opens to PostgreSQL at most: those of store, queue, limiter and blobs. */
+const connectionsOfProcess = 15;
 /** Difference of clocks that is worth a warning, and that ends readiness, in ms. */
 const [skewMs, skewMsMax] = [1_000, 30_000] as const;
 const memoryUsedMax = 0.9;
@@ -70,23 +73,65 @@ const waitMsMax = 60_000;
 /** Time that due users may wait: sweeps come every few seconds, and take long for many users. */
 const dueMsMax = 600_000;
 
-function redisCheck({ redis }: Config): Check {
+/** Returns the check of the server that keeps the state; null where none does. */
+function serverCheck({ redis, postgres }: Config): Check | null {
+  if (redis !== undefined) return redisCheck(redis);
+  return postgres === undefined ? null : postgresCheck(postgres);
+}
+
+function postgresCheck(server: string): Check {
+  return {
+    name: "store",
+    advice:
+      "Start PostgreSQL, and see that GRANDSTAND_POSTGRES has its address, database, user and password, and names the primary",
+    async run() {
+      const { inspectPostgres } = await loadPostgres();
+      const facts = await inspectPostgres(server);
+      const { connectionsLeft, connectionsMax } = facts;
+      const connections = `${connectionsLeft} of ${connectionsMax} connections are free`;
+      return [
+        named("store", latencyFinding(facts.latenciesMs, "PostgreSQL")),
+        named("postgres-version", ok(`PostgreSQL ${facts.version}`)),
+        named(
+          "postgres-persistence",
+          facts.isPersistent
+            ? ok("PostgreSQL keeps what it acknowledged over a crash")
+            : warning(
+                "PostgreSQL may lose what it acknowledged in a crash",
+                "Set its fsync, full_page_writes and synchronous_commit to on",
+              ),
+        ),
+        named(
+          "postgres-connections",
+          connectionsLeft >= connectionsOfProcess
+            ? ok(connections)
+            : warning(connections, `Raise max_connections: each process opens up to ${connectionsOfProcess}`),
+        ),
+        named("clock", clockFinding(facts.clockAheadMs, "PostgreSQL")),
+      ];
+    },
+  };
+}
+
+function latencyFinding(latenciesMs: readonly number[], server: string): Verdict {
+  const median = latenciesMs[latenciesMs.length >> 1] ?? 0;
+  const seen = `Round trip ${median.toFixed(2)} ms, slowest ${(latenciesMs.at(-1) ?? 0).toFixed(2)} ms`;
+  const advice = `Move servers and ${server} closer together: each request waits for one round trip or two`;
+  return median <= latencyMsMax ? ok(seen) : warning(seen, advice);
+}
+
+function redisCheck(redis: string): Check {
   return {
     name: "store",
     advice: redisAdvice,
     async run() {
-      if (redis === undefined) return skipped("There is no Redis in the settings");
       const { inspectRedis } = await import("../../adapters/redis/mod.ts");
       const facts = await inspectRedis(redis);
-      const { latenciesMs, versions, policies, isPersistent, slotsServed, clockAheadMs } = facts;
+      const { versions, policies, isPersistent, slotsServed, clockAheadMs } = facts;
       if (facts.isReplica)
         return failed("It is a replica, which takes no writes", "Name the primary in GRANDSTAND_REDIS");
-      const median = latenciesMs[latenciesMs.length >> 1] ?? 0;
-      const latency = `Round trip ${median.toFixed(2)} ms, slowest ${(latenciesMs.at(-1) ?? 0).toFixed(2)} ms`;
-      const moveCloser =
-        "Move servers and Redis closer together: each request waits for one round trip or two";
       return [
-        named("store", median <= latencyMsMax ? ok(latency) : warning(latency, moveCloser)),
+        named("store", latencyFinding(facts.latenciesMs, "Redis")),
         named("redis-version", versionFinding(versions)),
         named(
           "redis-persistence",
@@ -102,7 +147,7 @@ function redisCheck({ redis }: Config): Check {
         named("redis-eviction", policyFinding(policies)),
         named("redis-memory", memoryFinding(facts.memoryUsed)),
         named("redis-cluster", clusterFinding(slotsServed)),
-        named("clock", clockFinding(clockAheadMs)),
+        named("clock", clockFinding(clockAheadMs, "Redis")),
       ];
     },
   };
@@ -152,9 +197,9 @@ function clusterFinding(served: number | null): Verdict {
   return served === slots ? ok(seen) : failed(seen, "Bring the missing primaries back, or move their slots");
 }
 
-function clockFinding(aheadMs: number): Verdict {
+function clockFinding(aheadMs: number, server: string): Verdict {
   const [off, side] = [Math.abs(aheadMs), aheadMs > 0 ? "ahead of" : "behind"];
-  const seen = `This clock is ${(off / 1_000).toFixed(1)} s ${side} that of Redis`;
+  const seen = `This clock is ${(off / 1_000).toFixed(1)} s ${side} that of ${server}`;
   const advice = "Start a time server on both machines";
   return off > skewMsMax ? failed(seen, advice) : off > skewMs ? warning(seen, advice) : ok(seen);
 }
@@ -174,7 +219,7 @@ function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check 
   };
 }
 
-function workCheck(storage: Storage, { redis }: Config): Check {
+function workCheck(storage: Storage, { data }: Config): Check {
   return {
     name: "worker",
     advice: "See the check of the store",
@@ -185,7 +230,7 @@ function workCheck(storage: Storage, { redis }: Config): Check {
       return [
         named(
           "worker",
-          redis === undefined
+          data !== undefined
             ? skipped("The server on a data folder applies actions itself")
             : hasWorker
               ? ok("A worker is alive")

@@ -53,6 +53,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   expressions: "lib/base/expressions/README.md",
   memory: "adapters/memory/README.md",
   redis: "adapters/redis/README.md",
+  postgres: "adapters/postgres/README.md",
   security: ".github/SECURITY.md",
   changelog: ".github/CHANGELOG.md",
 };

@@ -20,6 +20,7 @@ export interface Storage {
 export async function openStorage(config: Config, logger: Logger): Promise<Storage> {
   const blobs = await openBlobs(config);
   if (config.redis !== undefined) return { ...(await openRedis(config.redis)), blobs };
+  if (config.postgres !== undefined) return { ...(await openPostgres(config.postgres)), blobs };
   const memory = await import("../../adapters/memory/mod.ts");
   const clock = Date.now;
   const limiter = memory.createMemoryLimiter();
@@ -87,6 +88,28 @@ async function loadRedis(): Promise<typeof import("../../adapters/redis/mod.ts")
   }
 }
 
+async function openPostgres(server: string): Promise<Omit<Storage, "blobs">> {
+  const { createPostgresLimiter, createPostgresQueue, createPostgresStore } = await loadPostgres();
+  const { createMemoryLimiter } = await import("../../adapters/memory/mod.ts");
+  return {
+    store: createPostgresStore({ server }),
+    limiter: createPostgresLimiter({ server }),
+    localLimiter: createMemoryLimiter(),
+    queue: createPostgresQueue({ server }),
+    description: "state in PostgreSQL",
+  };
+}
+
+/** Loads the PostgreSQL adapter. @throws {Error} Its optional peer dependency is not installed; the message names it. */
+export async function loadPostgres(): Promise<typeof import("../../adapters/postgres/mod.ts")> {
+  try {
+    return await import("../../adapters/postgres/mod.ts");
+  } catch (cause) {
+    if (!/package 'pg'|module 'pg'|"pg"/.test(String(cause))) throw cause;
+    throw new Error("Cannot use PostgreSQL without the package pg: run npm i pg", { cause });
+  }
+}
+
 async function openFiles(folder: string, { fsync }: Config, logger: Logger): Promise<Storage["store"]> {
   const { openFileStore } = await import("../../adapters/file/mod.ts");
   try {
@@ -102,12 +125,12 @@ async function openFiles(folder: string, { fsync }: Config, logger: Logger): Pro
 }
 
 /** Opens the storage of exported files: the one that the settings name, otherwise beside the state. */
-export async function openBlobs({ blobs, redis, data }: Config): Promise<Blobs> {
+export async function openBlobs({ blobs, redis, postgres, data }: Config): Promise<Blobs> {
   if (blobs?.includes("://")) {
     const { createS3Blobs, parseS3Url } = await import("../../adapters/s3/mod.ts");
     return createS3Blobs(parseS3Url(blobs));
   }
-  const folder = blobs ?? (redis === undefined && data !== undefined ? join(data, "blobs") : undefined);
+  const folder = blobs ?? (data === undefined ? undefined : join(data, "blobs"));
   if (folder !== undefined) {
     const { createFileBlobs } = await import("../../adapters/file/mod.ts");
     return createFileBlobs(folder);
@@ -115,6 +138,10 @@ export async function openBlobs({ blobs, redis, data }: Config): Promise<Blobs> 
   if (redis !== undefined) {
     const { createRedisBlobs } = await loadRedis();
     return createRedisBlobs({ server: redis });
+  }
+  if (postgres !== undefined) {
+    const { createPostgresBlobs } = await loadPostgres();
+    return createPostgresBlobs({ server: postgres });
   }
   const { createMemoryBlobs } = await import("../../adapters/memory/mod.ts");
   return createMemoryBlobs();

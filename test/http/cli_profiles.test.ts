@@ -195,6 +195,7 @@ describe("profiles", () => {
       "restore b --data d",
       "seed apply s.yaml --data d",
       "users index --data d",
+      "migrate --postgres postgres://d",
       "leaderboards rebuild b --project p --event e --data d",
       "operators bootstrap --email a@example.com --data d",
       "signing-keys list --data d",

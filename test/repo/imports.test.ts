@@ -129,7 +129,7 @@ describe("imports", () => {
     assert.deepEqual(cycles(), []);
   });
 
-  it("name itty-router, jose, ioredis, srvx, nodemailer and temporal-polyfill where they belong", () => {
+  it("name itty-router, jose, ioredis, pg, srvx, nodemailer and temporal-polyfill where they belong", () => {
     const users = (name: string): string[] => [
       ...new Set(all.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from)),
     ];
@@ -144,11 +144,13 @@ describe("imports", () => {
       users("temporal-polyfill").filter(file => !file.startsWith("test/")),
       [],
     );
-    assert.ok(users("ioredis").length > 0);
-    assert.deepEqual(
-      users("ioredis").filter(file => !file.startsWith("adapters/redis/")),
-      [],
-    );
+    for (const [name, folder] of Object.entries({ ioredis: "adapters/redis/", pg: "adapters/postgres/" })) {
+      assert.ok(users(name).length > 0);
+      assert.deepEqual(
+        users(name).filter(file => !file.startsWith(folder)),
+        [],
+      );
+    }
     assert.deepEqual(
       users("srvx").filter(file => !file.startsWith("runtime/server/node_")),
       [],

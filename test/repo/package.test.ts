@@ -70,6 +70,7 @@ describe("the package", () => {
       "ioredis",
       "mmdb-lib",
       "nodemailer",
+      "pg",
       "react",
     ]);
   });

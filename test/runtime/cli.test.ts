@@ -119,7 +119,7 @@ describe("the command", { concurrency: true }, () => {
     const serve = [...cliCommand(built), "serve", "--port", "0"] as const;
     const loud = start([...serve, "--log", "warn"], { GRANDSTAND_SECRET: secret });
     await loud.match(
-      /listens on .*\nNothing will outlast this process: set GRANDSTAND_REDIS or GRANDSTAND_DATA/,
+      /listens on .*\nNothing will outlast this process: set GRANDSTAND_REDIS, GRANDSTAND_POSTGRES or GRANDSTAND_DATA/,
     );
     const kept = start([...serve], { GRANDSTAND_SECRET: secret, GRANDSTAND_DATA: join(folder, "lasting") });
     await kept.match(/listens on/);

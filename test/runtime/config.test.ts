@@ -104,6 +104,8 @@ describe("the settings", () => {
       ["GRANDSTAND_BASE_PATH", "api", /a path such as/],
       ["GRANDSTAND_BASE_PATH", "/api/", /without a slash at its end/],
       ["GRANDSTAND_REDIS", "localhost:6379", /redis:\/\//],
+      ["GRANDSTAND_POSTGRES", "localhost:5432", /postgres:\/\/user:password@host/],
+      ["GRANDSTAND_POSTGRES", "mysql://localhost", /postgres:\/\/user:password@host/],
       ["GRANDSTAND_SECRET", "short", /hard to guess/],
       ["GRANDSTAND_SIGNATURE_ALGORITHM", "HS256", /one of EdDSA/],
       ["GRANDSTAND_TRUSTED_PROXIES", "10.0.0.0/99", /addresses or networks/],
@@ -146,9 +148,10 @@ describe("the settings", () => {
   it("leave no work to workers that cannot share the store", () => {
     for (const name of ["GRANDSTAND_WORKERS", "GRANDSTAND_EXPORTS"]) {
       assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_DATA: "data" }), [
-        `${name} must not be off without GRANDSTAND_REDIS: no worker can share another store`,
+        `${name} must not be off without GRANDSTAND_REDIS or GRANDSTAND_POSTGRES: no worker can share another store`,
       ]);
       assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_REDIS: "redis://localhost" }), []);
+      assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_POSTGRES: "postgres://localhost/x" }), []);
     }
   });
 
@@ -161,6 +164,15 @@ describe("the settings", () => {
     const problems = problemsOf({ GRANDSTAND_REDIS: "redis://localhost", GRANDSTAND_DATA: "data" });
     assert.deepEqual(problems.length, 1);
     assert.match(problems[0] ?? "", /must not both be set/);
+    const all = problemsOf({
+      GRANDSTAND_REDIS: "redis://localhost",
+      GRANDSTAND_POSTGRES: "postgres://localhost/x",
+      GRANDSTAND_DATA: "data",
+    });
+    assert.match(
+      all.join(),
+      /^GRANDSTAND_REDIS and GRANDSTAND_POSTGRES and GRANDSTAND_DATA must not all be set/,
+    );
   });
 
   it("send mail one way, and know all that it takes", () => {

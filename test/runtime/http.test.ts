@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
+import { skipUnlessFull } from "../support/full.ts";
+import { postgresAvailable, sharedPostgres } from "../support/postgres.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { addTests, scoreAt } from "./http_set.ts";
 import { type Program, start } from "./processes.ts";
@@ -53,6 +55,20 @@ for (const runtime of runtimes) {
         return await onRedis();
       });
     }
+  });
+}
+
+for (const runtime of runtimes) {
+  describe(`grandstand serve on ${runtime.name}, on PostgreSQL`, {
+    skip: runtime.skip || skipUnlessFull("on PostgreSQL") || postgresAvailable(),
+  }, () => {
+    async function onPostgres(): Promise<Record<string, string>> {
+      const server = await sharedPostgres();
+      return { GRANDSTAND_POSTGRES: server.urlOf("postgres", await server.freshDatabase()) };
+    }
+    // The driver on each runtime, and every test on one of them.
+    if (runtime === runtimes[0]) addServerTests(runtime, onPostgres);
+    else addRestartTest(runtime, onPostgres);
   });
 }
 

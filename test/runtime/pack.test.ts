@@ -46,7 +46,7 @@ function npm(
 /** Packs and installs; answers why the tests must be skipped, or false. */
 function install(): string | false {
   const archive = packedPackage();
-  const versions = ["hono", "@hono/node-server", "ioredis", "react", "@types/react", "@types/node"].map(
+  const versions = ["hono", "@hono/node-server", "ioredis", "pg", "react", "@types/react", "@types/node"].map(
     name => `${name}@${manifest.devDependencies[name]}`,
   );
   writeFileSync(join(folder, "package.json"), '{"private": true, "type": "module"}');

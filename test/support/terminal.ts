@@ -192,6 +192,7 @@ export function testHost(
     applySeed: notHere,
     sealAnew: notHere,
     indexUsers: notHere,
+    migrate: notHere,
     rebuildBoard: notHere,
     doctor: notHere,
     explainToken: notHere,

@@ -101,7 +101,7 @@ export type SeedCounts = Readonly<
 >;
 
 /** Values of the flags that name the store of a deployment; others are ignored. */
-export type StoreFlags = Readonly<Partial<Record<"redis" | "data" | "env-file", string>>>;
+export type StoreFlags = Readonly<Partial<Record<"redis" | "postgres" | "data" | "env-file", string>>>;
 
 interface NewOperator {
   readonly token: string;
@@ -110,6 +110,13 @@ interface NewOperator {
   readonly organisationId: string | null;
   readonly spaceId: string | null;
   readonly issuer: string;
+}
+
+interface MadeSchema {
+  readonly schema: string;
+  readonly version: number;
+  /** Version before; 0 where there was none. */
+  readonly from: number;
 }
 
 interface MadeBackup {
@@ -201,6 +208,8 @@ export interface CliHost {
     store: StoreFlags,
     board: Parameters<Platform["rebuildBoard"]>[0],
   ) => ReturnType<Platform["rebuildBoard"]>;
+  /** Creates the schema of PostgreSQL, or brings it up to date. @throws {CliError} It refuses, or the settings name none. */
+  readonly migrate: (store: StoreFlags) => Promise<MadeSchema>;
   /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
   readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<Diagnosis>;
   /** Explains a token. @throws {CliError} The settings name no durable store. */

@@ -8,8 +8,8 @@ import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Read, Store } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
+import { Load } from "../load.ts";
 import { freshPrefix } from "./fixture.ts";
-import { Load } from "./load.ts";
 
 /** Room for a busy machine on top of the promised time. */
 const graceMs = 700;

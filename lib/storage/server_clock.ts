@@ -1,6 +1,4 @@
-import { AppError } from "../../lib/base/errors/mod.ts";
-import type { RedisConnection } from "./connection.ts";
-import { redisRetryMs } from "./keys.ts";
+import { AppError } from "../base/errors/mod.ts";
 
 /** Most that the clock of a process may be ahead of the server's where it writes, in ms. */
 const aheadMsMax = 300_000;
@@ -8,6 +6,16 @@ const aheadMsMax = 300_000;
 const readySkewMsMax = 30_000;
 /** Time after which the server is asked for its time again, in ms. */
 const learnIntervalMs = 30_000;
+/** Time in ms after which a client may try again where a clock is wrong. */
+const retryMs = 1_000;
+
+/** A server whose clock is the measure of all processes that write there. */
+export interface TimedServer {
+  /** Its name for people. */
+  readonly name: string;
+  /** Asks for its time, Unix ms. */
+  time(): Promise<number>;
+}
 
 /**
  * Compares the clock of this process with that of the server, so that a process with a wrong clock writes nothing.
@@ -16,7 +24,7 @@ const learnIntervalMs = 30_000;
  * noticed at the next write, and no write costs a round trip for it.
  */
 export class ServerClock {
-  readonly #connection: RedisConnection;
+  readonly #server: TimedServer;
   readonly #clock: () => number;
   #origin = 0;
   /** Monotonic time of the last answer. */
@@ -24,8 +32,8 @@ export class ServerClock {
   #learning: Promise<void> | undefined;
 
   /** @param clock Unix ms. */
-  constructor(connection: RedisConnection, clock: () => number = Date.now) {
-    this.#connection = connection;
+  constructor(server: TimedServer, clock: () => number = Date.now) {
+    this.#server = server;
     this.#clock = clock;
   }
 
@@ -49,14 +57,14 @@ export class ServerClock {
   async requireReady(): Promise<void> {
     await this.#learn();
     const aheadMs = this.#aheadMs(this.#clock());
-    if (Math.abs(aheadMs) > readySkewMsMax) throw wrongClock(aheadMs);
+    if (Math.abs(aheadMs) > readySkewMsMax) throw this.#wrongClock(aheadMs);
   }
 
   /** Asks first: after the machine has slept, the monotonic clock is behind and not the other one ahead. */
   async #requireNotAhead(): Promise<void> {
     await this.#learn();
     const aheadMs = this.#aheadMs(this.#clock());
-    if (aheadMs > aheadMsMax) throw wrongClock(aheadMs);
+    if (aheadMs > aheadMsMax) throw this.#wrongClock(aheadMs);
   }
 
   #aheadMs(now: number): number {
@@ -71,16 +79,16 @@ export class ServerClock {
   }
 
   async #askTime(): Promise<void> {
-    const [seconds, microseconds] = (await this.#connection.ask("time", [])) as readonly [string, string];
+    const time = await this.#server.time();
     this.#learntAt = performance.now();
-    this.#origin = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - this.#learntAt;
+    this.#origin = time - this.#learntAt;
   }
-}
 
-function wrongClock(aheadMs: number): AppError {
-  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
-  const message =
-    `Cannot use Redis: the clock of this process is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the server's; ` +
-    "synchronise both with a time server";
-  return new AppError("storage_unavailable", message, { retryAfterMs: redisRetryMs });
+  #wrongClock(aheadMs: number): AppError {
+    const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+    const message =
+      `Cannot use ${this.#server.name}: the clock of this process is ${seconds} s ` +
+      `${aheadMs > 0 ? "ahead of" : "behind"} the server's; synchronise both with a time server`;
+    return new AppError("storage_unavailable", message, { retryAfterMs: retryMs });
+  }
 }

@@ -1,8 +1,8 @@
 /** A load of commits that records every outcome, for comparison with the stored data afterwards. */
 import assert from "node:assert/strict";
-import { AppError } from "../../../lib/base/errors/mod.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
-import { until } from "../../support/until.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { until } from "../support/until.ts";
 
 const workers = 64;
 const partitions = 32;

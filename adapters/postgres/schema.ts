@@ -1,0 +1,238 @@
+/** The schema, which is created and brought up to date by whichever process comes first, in one transaction. */
+import { type Client, DatabaseError } from "pg";
+import { boardFunctions } from "./boards.ts";
+import { commitFunctions } from "./commit.ts";
+import { type MadeSchema, unavailable, versionMin } from "./options.ts";
+import { portFunctions } from "./port_functions.ts";
+import { readFunctions } from "./read.ts";
+import { sweepFunctions } from "./sweep.ts";
+
+/**
+ * Names and values are bytes, as texts of PostgreSQL cannot hold U+0000. Rows that change in place find room on their page
+ * (`fillfactor`), so that no index changes with them.
+ */
+const tables = `
+create table records (
+  partition bytea not null,
+  key bytea not null,
+  version bytea not null,
+  expire_at bigint,
+  value bytea not null,
+  primary key (partition, key)
+) with (fillfactor = 80);
+create index records_expire_at on records (expire_at) where expire_at is not null;
+
+-- One for each tally (t), board (b) and log (l).
+create table heads (
+  id bigint generated always as identity primary key,
+  partition bytea not null,
+  shape "char" not null,
+  key bytea not null,
+  -- Number of fields, members or entries.
+  size integer not null default 0,
+  -- The last entry of a log.
+  last_ms bigint not null default -1,
+  last_seq bigint not null default 0,
+  -- True for a board whose members are counted in blocks.
+  is_counted boolean not null default false,
+  unique (partition, shape, key)
+) with (fillfactor = 70);
+
+-- Heads that are gone, whose rows are removed little by little.
+create table removed_heads (
+  head bigint primary key
+);
+
+create table fields (
+  head bigint not null,
+  field bytea not null,
+  value bigint not null,
+  primary key (head, field)
+) with (fillfactor = 70);
+
+create table log_entries (
+  head bigint not null,
+  ms bigint not null,
+  seq bigint not null,
+  value bytea not null,
+  primary key (head, ms, seq)
+) with (autovacuum_vacuum_scale_factor = 0.05);
+
+create table members (
+  head bigint not null,
+  member bytea not null,
+  score double precision not null,
+  tie bigint not null,
+  as_of bigint,
+  primary key (head, member)
+) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05);
+create unique index members_order on members (head, score, tie, member);
+
+-- Members of a large board from (score, tie, member) up to the next block.
+create table blocks (
+  head bigint not null,
+  score double precision not null,
+  tie bigint not null,
+  member bytea not null,
+  size integer not null,
+  primary key (head, score, tie, member)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+create table topics (
+  topic bytea primary key,
+  depth integer not null
+) with (fillfactor = 50);
+
+create table messages (
+  topic bytea not null,
+  id bigint generated always as identity,
+  accepted_at bigint not null,
+  -- Null: it was never handed out.
+  leased_until bigint,
+  attempts integer not null default 0,
+  body bytea not null,
+  primary key (topic, id)
+) with (autovacuum_vacuum_scale_factor = 0.05);
+create index messages_new on messages (topic, id) where leased_until is null;
+create index messages_leased on messages (topic, leased_until) where leased_until is not null;
+
+-- What a crash of the server forgets: limits begin anew then.
+create unlogged table limits (
+  subject bytea not null,
+  rule bytea not null,
+  buckets bigint[] not null,
+  units bigint[] not null,
+  clear_at bigint not null,
+  primary key (subject, rule)
+) with (fillfactor = 50);
+create index limits_clear_at on limits (clear_at);
+
+create table uploads (
+  id uuid primary key,
+  -- Null: a blob is made of it.
+  clear_at bigint
+);
+create index uploads_clear_at on uploads (clear_at) where clear_at is not null;
+
+create table chunks (
+  upload uuid not null,
+  number integer not null,
+  bytes bytea not null,
+  primary key (upload, number)
+);
+-- Files are compressed already, or sealed.
+alter table chunks alter column bytes set storage external;
+
+create table blobs (
+  name text primary key,
+  upload uuid not null,
+  size bigint not null
+);
+`;
+
+/** For people: what a user holds, readable without the functions. */
+const views = `
+create view tallies as
+  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
+    convert_from(f.field, 'UTF8') as field, f.value
+  from heads h join fields f on f.head = h.id
+  where position('\\x00'::bytea in h.partition || h.key || f.field) = 0;
+create view boards as
+  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
+    convert_from(m.member, 'UTF8') as member, m.score, m.tie
+  from heads h join members m on m.head = h.id
+  where position('\\x00'::bytea in h.partition || h.key || m.member) = 0;
+create view logs as
+  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
+    to_timestamp(e.ms / 1000.0) as at, convert_from(e.value, 'UTF8') as value
+  from heads h join log_entries e on e.head = h.id
+  where position('\\x00'::bytea in h.partition || h.key || e.value) = 0;
+`;
+
+/** What makes each version of the schema of the one before. Functions of former versions stay for processes that run on. */
+const migrations: readonly string[] = [
+  [tables, boardFunctions, commitFunctions, readFunctions, sweepFunctions, portFunctions, views].join("\n"),
+];
+
+/** Version of the schema that this version of the package works with. */
+export const schemaVersion: number = migrations.length;
+
+/**
+ * Creates the schema, or brings it up to date, where that is not so.
+ *
+ * @throws {AppError} `storage_unavailable`: server or schema cannot be used; the message says why.
+ */
+export async function requireSchema(client: Client, schema: string): Promise<MadeSchema> {
+  const text = `select current_setting('server_version'), current_setting('server_version_num'), ${foundVersion(schema)}`;
+  const { rows } = await client.query<(string | null)[]>({ text, rowMode: "array" });
+  const [[name = "", number = "0", found = null] = []] = rows;
+  if (Number(number) < versionMin * 10_000) {
+    throw unavailable(`version ${versionMin} or later is needed, the server has ${name}`);
+  }
+  if (found === "t") return { schema, version: schemaVersion, from: schemaVersion };
+  try {
+    return { schema, version: schemaVersion, from: await migrate(client, schema) };
+  } catch (error) {
+    throw error instanceof DatabaseError ? unmade(error, schema) : error;
+  }
+}
+
+/** SQL that is true where the schema has this version: then nothing else needs to be asked. */
+function foundVersion(schema: string): string {
+  return `obj_description(to_regnamespace('${schema}'), 'pg_namespace') = '${commentOf(schemaVersion)}'`;
+}
+
+function commentOf(version: number): string {
+  return `Grandstand, schema version ${version}`;
+}
+
+async function migrate(client: Client, schema: string): Promise<number> {
+  await client.query("begin");
+  try {
+    // A large table may take longer to change than a call may take.
+    await client.query("set local statement_timeout = 0");
+    await client.query(`select pg_advisory_xact_lock(hashtextextended('grandstand ${schema}', 0))`);
+    const from = await versionOf(client, schema);
+    if (from > schemaVersion) {
+      throw unavailable(
+        `the schema ${schema} has version ${from}, and this process knows ${schemaVersion} at most: a later release made it`,
+      );
+    }
+    await client.query(`create schema if not exists ${schema}; set local search_path = ${schema}`);
+    for (const migration of migrations.slice(from)) await client.query(migration);
+    await client.query(`comment on schema ${schema} is '${commentOf(schemaVersion)}'`);
+    await client.query("commit");
+    return from;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Returns the version of a schema, 0 if it is absent or empty. @throws {AppError} Something else is in it. */
+async function versionOf(client: Client, schema: string): Promise<number> {
+  const { rows } = await client.query<(string | null)[]>({
+    text: `select obj_description(to_regnamespace($1), 'pg_namespace'),
+      (select count(*) from pg_class where relnamespace = to_regnamespace($1))::text`,
+    values: [schema],
+    rowMode: "array",
+  });
+  const [[comment = null, tables = "0"] = []] = rows;
+  const version = /^Grandstand, schema version (\d{1,9})$/.exec(comment ?? "")?.[1];
+  if (version === undefined && tables !== "0") {
+    throw unavailable(`the schema ${schema} has tables of another application: give it a schema of its own`);
+  }
+  return Number(version ?? 0);
+}
+
+function unmade(error: DatabaseError, schema: string): Error {
+  if (error.code === "42501") {
+    return unavailable(
+      `the schema ${schema} is missing or of an earlier version, and this user may not make it (${error.message}): ` +
+        "run grandstand migrate as one who may",
+      error,
+    );
+  }
+  if (error.code === "25006") return unavailable("the server takes no writes", error);
+  return unavailable(`the schema ${schema} cannot be made (${error.message})`, error);
+}

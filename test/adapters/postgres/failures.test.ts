@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createPostgresStore } from "../../../adapters/postgres/mod.ts";
+import { answerMsMax } from "../../../adapters/postgres/options.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
+import { freshSchema, PostgresProcess, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
+import { Load } from "../load.ts";
+
+/** Room for a busy machine on top of the promised time. */
+const graceMs = 1_500;
+const unavailable = { name: "AppError", code: "storage_unavailable" };
+
+function put(store: Store, key = "k"): Promise<unknown> {
+  return store.commit("p", { writes: [{ type: "put", key, value: "1" }] });
+}
+
+function recovers(store: Store): Promise<void> {
+  return until("the store works again", () =>
+    put(store).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+describe("a PostgreSQL store whose server fails", { skip: postgresAvailable() }, () => {
+  let server: PostgresProcess;
+  before(async () => {
+    // A stop of the server loses what is not in its log, which the system keeps; nothing here stops the system.
+    server = await PostgresProcess.start(["fsync=off"]);
+  });
+  after(() => server.kill());
+
+  it("reports every commit truthfully when its connections are cut and the server is stopped at once", async () => {
+    await using store = createPostgresStore({ server: server.url, schema: freshSchema() });
+    await using load = new Load(store);
+    await load.more("ok", 200);
+    for (let round = 0; round < 5; round++) {
+      await server.cut();
+      await load.more("ok", 200);
+    }
+    await server.kill();
+    await load.more("storage_unavailable", 100);
+    await server.launch();
+    await load.more("ok", 200);
+    await load.stop();
+    assert.ok(load.count("outcome_unknown") > 0, "no commit was under way");
+    assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
+    await load.verify();
+  });
+
+  it("loses and doubles nothing between two processes, whose commits wait for each other", async () => {
+    const schema = freshSchema();
+    const stores = [0, 1].map(() => createPostgresStore({ server: server.url, schema }));
+    const add = (store: Store, n: number): Promise<unknown> =>
+      store.commit(`p${n % 3}`, { writes: [{ type: "add", key: "t", field: "n", by: 1 }] });
+    await Promise.all(Array.from({ length: 300 }, (_, n) => add(stores[n % 2] as Store, n)));
+    let sum = 0;
+    for (const n of [0, 1, 2]) {
+      const [tally] = await (stores[0] as Store).read(`p${n}`, [{ type: "tally", key: "t" }]);
+      sum += tally.get("n") ?? 0;
+    }
+    assert.equal(sum, 300);
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+
+  it("is not ready while the server hangs, and works on when it runs again", async () => {
+    await using store = createPostgresStore({ server: server.url, schema: freshSchema() });
+    await put(store);
+    await server.freeze();
+    const started = performance.now();
+    const waiting = put(store);
+    await assert.rejects(store.ping(), unavailable);
+    assert.ok(performance.now() - started < 1_000 + graceMs, "the ping took too long");
+    await server.thaw();
+    await waiting;
+    await store.ping();
+  });
+
+  it("reports that nothing was applied while the server takes no writes, still reads, and recovers", async () => {
+    await using store = createPostgresStore({ server: server.url, schema: freshSchema() });
+    await put(store);
+    const setReadOnly = async (value: "on" | "off"): Promise<void> => {
+      await server.query(`alter system set default_transaction_read_only = ${value}`);
+      await server.query("select pg_reload_conf()");
+      await until(`read only is ${value}`, async () => {
+        const [row] = await server.query("show default_transaction_read_only");
+        return row?.default_transaction_read_only === value;
+      });
+    };
+    await setReadOnly("on");
+    await until("the connections have heard of it", () =>
+      put(store, "x").then(
+        () => false,
+        () => true,
+      ),
+    );
+    await assert.rejects(put(store, "y"), { ...unavailable, message: /read-only/ });
+    await assert.rejects(store.ping(), { ...unavailable, message: /takes no writes/ });
+    const found = await store.read(
+      "p",
+      ["k", "y"].map(key => ({ type: "record", key }) as const),
+    );
+    assert.deepEqual(
+      found.map(record => record?.value),
+      ["1", undefined],
+    );
+    await setReadOnly("off");
+    await recovers(store);
+    await store.ping();
+  });
+
+  it("fails in time where there is no server, and closes", async () => {
+    const store = createPostgresStore({ server: "postgres://127.0.0.1:1/none", schema: freshSchema() });
+    await assert.rejects(put(store), { ...unavailable, retryAfterMs: 1_000 });
+    await assert.rejects(store.read("p", [{ type: "record", key: "k" }]), unavailable);
+    await assert.rejects(store.ping(), { ...unavailable, message: /cannot be reached \(connect E\w+/ });
+    await store[Symbol.asyncDispose]();
+    await assert.rejects(put(store), unavailable);
+  });
+});
+
+describe("the schema of a PostgreSQL store", { skip: postgresAvailable() }, () => {
+  it("is made once, however many processes begin at the same time", async () => {
+    const [server, schema] = [(await sharedPostgres()).url, freshSchema()];
+    const stores = Array.from({ length: 4 }, () => createPostgresStore({ server, schema }));
+    await Promise.all(stores.map((store, n) => put(store, `k${n}`)));
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+
+  it("is refused where another application has it, or a later release made it", async () => {
+    const server = await sharedPostgres();
+    const [foreign, later] = [freshSchema(), freshSchema()];
+    await server.query(`create schema ${foreign}; create table ${foreign}.orders (id int)`);
+    await using other = createPostgresStore({ server: server.url, schema: foreign });
+    await assert.rejects(put(other), { ...unavailable, message: /tables of another application/ });
+    await server.query(
+      `create schema ${later}; comment on schema ${later} is 'Grandstand, schema version 99'`,
+    );
+    await using old = createPostgresStore({ server: server.url, schema: later });
+    await assert.rejects(put(old), { ...unavailable, message: /has version 99, .* a later release made it/ });
+  });
+
+  it("is left as it was by a user who may not make it, who may use it then", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    await server.query(`create role ${schema} login`);
+    await using store = createPostgresStore({ server: server.urlOf(schema), schema });
+    await assert.rejects(put(store), { ...unavailable, message: /run grandstand migrate/ });
+    const [row] = await server.query(`select to_regnamespace('${schema}') as found`);
+    assert.equal(row?.found, null);
+    await using owner = createPostgresStore({ server: server.url, schema });
+    await owner.ping();
+    await server.query(
+      `grant usage on schema ${schema} to ${schema}; grant select, insert, update, delete on all tables in schema ${schema} to ${schema}`,
+    );
+    await put(store);
+  });
+
+  it("is not taken for a name that needs quotes, nor a URL for one of another database", () => {
+    const server = "postgres://127.0.0.1/x";
+    for (const schema of ["", "A", 'a"b', "a b", "pg_x", "a;b"]) {
+      assert.throws(() => createPostgresStore({ server, schema }), TypeError);
+    }
+    assert.throws(
+      () => createPostgresStore({ server: "redis://127.0.0.1" }),
+      /the server must be a URL such as postgres:/,
+    );
+  });
+});

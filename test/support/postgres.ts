@@ -1,0 +1,216 @@
+/**
+ * Real PostgreSQL servers for tests, on loopback, gone with the test process. A shared one syncs nothing to the disk, so that
+ * tests are quick; one of a test's own is as safe as in production where it is asked to be.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { freePort } from "./free_port.ts";
+import { until } from "./until.ts";
+
+const startAttemptsMax = 5;
+
+/** PostgreSQL refuses to run as root: this user of every system has no rights. */
+const nobody = 65_534;
+const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+
+/**
+ * As for Redis: the shell ends with the server, and its reader outlives a test process that died in any way just long enough to
+ * stop the server and to remove its directory ($0). A line first means: send this signal and keep the directory.
+ */
+const guardScript = `exec 3<&0
+"$@" 3<&- >/dev/null 2>&1 & pid=$!; echo "$pid"
+{ read -r last <&3; kill "-\${last:-QUIT}" "$pid"
+  if [ -z "$last" ]; then while kill -0 "$pid"; do sleep 0.1; done; rm -rf "$0"; fi; } >/dev/null 2>&1 &
+wait "$pid"`;
+
+const dirs = new Set<string>();
+process.once("exit", () => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** The reason to skip tests that need a real PostgreSQL, or false where it can be started. */
+export function postgresAvailable(): string | false {
+  if (process.env.GRANDSTAND_REQUIRE_POSTGRES === "1") return false;
+  return programs() === undefined ? "PostgreSQL is not installed" : false;
+}
+
+/** Returns the folder of the programs of the newest version that Debian's packages, or the path, have. */
+function programs(): string | undefined {
+  const root = "/usr/lib/postgresql";
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  const debian = versions
+    .map(version => `${root}/${version}/bin`)
+    .find(folder => existsSync(`${folder}/initdb`));
+  const found = spawnSync("sh", ["-c", 'dirname "$(command -v initdb)"'], { encoding: "utf8" });
+  return debian ?? (found.stdout.trim() === "." || found.status !== 0 ? undefined : found.stdout.trim());
+}
+
+/** Address and process of a server. */
+export class PostgresProcess implements AsyncDisposable {
+  readonly port: number;
+  readonly dir: string;
+  readonly #settings: readonly string[];
+  #guard: ChildProcess | undefined;
+  #pid = 0;
+
+  private constructor(port: number, dir: string, settings: readonly string[]) {
+    this.port = port;
+    this.dir = dir;
+    this.#settings = settings;
+  }
+
+  /** Starts a server on a free port, again elsewhere if the port was lost. */
+  static async start(settings: readonly string[] = []): Promise<PostgresProcess> {
+    const dir = mkdtempSync(join(tmpdir(), "gs-postgres-"));
+    dirs.add(dir);
+    if (asUser.uid !== undefined) chownSync(dir, asUser.uid, asUser.gid);
+    const made = spawnSync(
+      `${programs()}/initdb`,
+      [
+        "-D",
+        `${dir}/data`,
+        "-U",
+        "postgres",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale=C",
+        "--no-sync",
+        "--no-instructions",
+      ],
+      { ...asUser, cwd: dir, encoding: "utf8" },
+    );
+    if (made.status !== 0) throw new Error(`Cannot make a PostgreSQL database: ${made.stderr || made.error}`);
+    for (let attempt = 1; ; attempt++) {
+      const server = new PostgresProcess(await freePort(), dir, settings);
+      try {
+        await server.launch();
+        return server;
+      } catch (error) {
+        await server.kill();
+        if (attempt === startAttemptsMax) throw error;
+      }
+    }
+  }
+
+  /** The URL over TCP. */
+  get url(): string {
+    return this.urlOf("postgres");
+  }
+
+  /** The URL of a user of a database. */
+  urlOf(user: string, database = "postgres"): string {
+    return `postgres://${user}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Makes an empty database and returns its name. */
+  async freshDatabase(): Promise<string> {
+    const name = freshSchema();
+    await this.query(`create database ${name}`);
+    return name;
+  }
+
+  /** Starts the process on its port and directory and resolves when it answers. */
+  async launch(): Promise<void> {
+    const fixed = ["-D", `${this.dir}/data`, "-p", `${this.port}`, "-k", this.dir, "-h", "127.0.0.1"];
+    const settings = this.#settings.flatMap(setting => ["-c", setting]);
+    const command = [`${programs()}/postgres`, ...fixed, ...settings];
+    const guard = spawn("sh", ["-c", guardScript, this.dir, ...command], {
+      ...asUser,
+      cwd: this.dir,
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    this.#guard = guard;
+    this.#pid = await new Promise<number>((resolve, reject) => {
+      guard.once("error", reject);
+      guard.stdout?.once("data", chunk => resolve(Number(`${chunk}`)));
+    });
+    release(guard);
+    await until(`PostgreSQL answers on port ${this.port}`, () => {
+      if (guard.exitCode !== null) throw new Error(`Cannot start PostgreSQL on port ${this.port}`);
+      return this.query("select 1").then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  /** Runs statements over a connection of its own, and returns the rows of the last one. */
+  async query(text: string, url = this.url): Promise<readonly Record<string, unknown>[]> {
+    const client = new Client(url);
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      const found = await client.query(text);
+      return (Array.isArray(found) ? found.at(-1) : found).rows;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** Cuts every connection but the one that does so. */
+  async cut(): Promise<void> {
+    await this.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and usename is not null",
+    );
+  }
+
+  /** Ends the server at once, without any chance to finish: what is committed is in its log alone. */
+  async kill(): Promise<void> {
+    const guard = this.#guard;
+    if (guard === undefined) return;
+    this.#guard = undefined;
+    guard.stdin?.end("QUIT\n");
+    guard.ref();
+    if (guard.exitCode === null) await new Promise(resolve => guard.once("exit", resolve));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+
+  /** Stops every process of the server from running, connections staying open, until {@linkcode thaw}. */
+  async freeze(): Promise<void> {
+    await this.#signal("SIGSTOP");
+  }
+
+  /** Lets a frozen server run on. */
+  async thaw(): Promise<void> {
+    await this.#signal("SIGCONT");
+  }
+
+  async #signal(name: NodeJS.Signals): Promise<void> {
+    const children = spawnSync("ps", ["-o", "pid=", "--ppid", `${this.#pid}`], { encoding: "utf8" }).stdout;
+    for (const pid of [this.#pid, ...children.trim().split(/\s+/).map(Number)]) process.kill(pid, name);
+  }
+}
+
+/** Lets the test process end although the server runs; the guard stops the server then. */
+function release(guard: ChildProcess): void {
+  guard.unref();
+  guard.stdout?.destroy();
+  const stdin: unknown = guard.stdin;
+  if (typeof stdin === "object" && stdin !== null && "unref" in stdin && typeof stdin.unref === "function") {
+    stdin.unref();
+  }
+}
+
+let shared: Promise<PostgresProcess> | undefined;
+
+/** The server that all tests of one process share; isolate by schema. */
+export function sharedPostgres(): Promise<PostgresProcess> {
+  shared ??= PostgresProcess.start(["fsync=off", "full_page_writes=off", "synchronous_commit=off"]);
+  return shared;
+}
+
+let schemas = 0;
+
+/** Returns a name that no other test gives a schema. */
+export function freshSchema(): string {
+  schemas += 1;
+  return `t${process.pid}_${schemas}`;
+}
