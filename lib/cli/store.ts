@@ -2,7 +2,7 @@
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
-import { envFileFlag } from "./frame/flags.ts";
+import { envFileFlag, yesFlag } from "./frame/flags.ts";
 import type { StoreFlags } from "./frame/host.ts";
 import { record, rows } from "./frame/output.ts";
 import { isoTime } from "./frame/text.ts";
@@ -233,7 +233,7 @@ const rotateSecretCommand: CommandSpec = {
   words: ["secret", "rotate"],
   isOurs: true,
   summary:
-    "Seal what is stored anew under the first master secret of GRANDSTAND_SECRET, in the store, so that you can drop the others; repeatable, and on Redis and PostgreSQL while servers run",
+    "Seal what is stored anew under the first master secret of GRANDSTAND_SECRET, in the store, so that you can drop the others; repeatable, as what is sealed already stays, and on Redis and PostgreSQL while servers run",
   changes: "seals signing keys, external ids of users and keys to authors anew",
   examples: ["secret rotate --redis redis://127.0.0.1:6379"],
   output: record({ records: "whole" }),
@@ -349,7 +349,7 @@ const revokeSigningKeyCommand: CommandSpec = {
   words: ["signing-keys", "revoke"],
   summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
   changes: "ends a key and the tokens that it signed",
-  examples: ["signing-keys revoke $SIGNING_KEY --redis redis://127.0.0.1:6379"],
+  examples: ["signing-keys revoke $SIGNING_KEY --redis redis://127.0.0.1:6379 --yes"],
   output: record({ kid: ["KEY", "text"] }),
   args: [
     {
@@ -357,9 +357,10 @@ const revokeSigningKeyCommand: CommandSpec = {
       description: "The id of the key, as signing-keys list shows it; after -- if it begins with a dash",
     },
   ],
-  flags: storeFlags,
+  flags: { ...storeFlags, yes: yesFlag },
   usesProfile: false,
-  async run({ args: [kid = ""], flags }, { inKeyRing }) {
+  async run({ args: [kid = ""], flags }, { confirm, inKeyRing }) {
+    await confirm(`End the key ${kid} and all tokens that it signed`);
     await inKeyRing(flags, "signing-keys revoke", ring => ring.revoke(kid));
     const note = `${kid} is revoked; servers know within a minute, other verifiers once their copy of the key set ends (10 minutes)`;
     return { data: { kid }, notes: [note] };

@@ -161,6 +161,7 @@ const userFields: Fields = {
   signUp: ["SIGNED_UP", "time"],
   lastLogin: ["LAST_LOGIN", "time?"],
   ban: "json",
+  mergedInto: ["MERGED_INTO", "text?"],
 };
 
 /** Opens the project of a command, and returns the path of its users and of the one that the command names. */
@@ -195,7 +196,7 @@ const findCommand: CommandSpec = {
 
 const showCommand: CommandSpec = {
   words: ["users", "show"],
-  summary: "Show who a user of a project is, and a ban",
+  summary: "Show who a user of a project is, a ban, and into whom the user was merged",
   args: userArgument,
   flags: ofProject,
   examples: ["users show $USER_ID --project $PROJECT"],
@@ -264,16 +265,18 @@ const banCommand: CommandSpec = {
     ...ofProject,
     reason: { value: "text", description: "Why, for those who look at the user later", required: true },
     until: { value: "time", description: "The end of the ban; otherwise until it is lifted", check: instant },
+    yes: yesFlag,
   },
   changes: "bans the user and ends the sessions",
   examples: [
-    "users ban $USER_ID --project $PROJECT --reason Spam",
-    "users ban $USER_ID --project $PROJECT --reason Spam --until 2030-02-01T00:00:00Z",
+    "users ban $USER_ID --project $PROJECT --reason Spam --yes",
+    "users ban $USER_ID --project $PROJECT --reason Spam --until 2030-02-01T00:00:00Z --yes",
   ],
   output: record({ userId: ["USER", "text"], reason: "text", until: "time?" }),
   async run(input, context) {
     const { server, user } = await openProject(input, context);
     const { reason, until } = input.flags;
+    await context.confirm(`Ban the user ${input.args[0]} and end all sessions`);
     const body = { reason, ...(until === undefined ? {} : { until: Math.floor(Date.parse(until) / 1_000) }) };
     const { json } = await server.send<typeof BanSchema>(`${user}/ban`, { method: "PUT", body });
     return { data: { ...json.data, until: isoTime(json.data.until) } };

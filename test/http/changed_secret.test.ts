@@ -80,6 +80,14 @@ it("lets users, back ends and authors go on while both secrets are given", async
   assert.equal(await find(both), 200);
   assert.equal((await ask(both, "/readyz")).status, 200);
   await sealAnew(sealing);
+  let writes = 0;
+  const { commit } = sealing.store;
+  sealing.store.commit = (partition, batch) => {
+    writes += batch.writes.length;
+    return commit.call(sealing.store, partition, batch);
+  };
+  await sealAnew(sealing);
+  assert.equal(writes, 0, "what is sealed anew stays");
   clock.advance(1_000);
   const notReady = await ask(old, "/readyz");
   assert.deepEqual([notReady.status, (await notReady.json()).code], [503, "storage_unavailable"]);

@@ -200,7 +200,7 @@ describe("profiles", () => {
       "operators bootstrap --email a@example.com --data d",
       "signing-keys list --data d",
       "signing-keys rotate --data d",
-      "signing-keys revoke k --data d",
+      "signing-keys revoke k --data d --yes",
     ]) {
       const { code, stderr } = await runCli(line, { files, variables: { GRANDSTAND_PROFILE: "none" } });
       // The host of this test has no store.

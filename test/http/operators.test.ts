@@ -273,7 +273,7 @@ describeOnStores("operators", open => {
     const { userId } = await members.member("sam@example.org");
     await members.login("sam@example.org", { password: newPassword }, here);
     await members.login("nobody@example.org", {}, here);
-    await act("PUT", `/users/${userId}/ban`, { reason: "r" });
+    await act("PUT", `/users/${userId}/ban`, { reason: "Abuse in chat" });
     await members.login("sam@example.org", {}, here);
     assert.deepEqual(await trailOf(`/users/${userId}/audit`), [
       ["login", "account_banned"],
@@ -282,6 +282,9 @@ describeOnStores("operators", open => {
       ["login", "ok"],
       ["register", "ok"],
     ]);
+    const { entries } = await read(`/users/${userId}/audit`);
+    const reasons = entries.map(({ reason }: { readonly reason?: string }) => reason ?? null);
+    assert.deepEqual(reasons, [null, "Abuse in chat", null, null, null]);
     const project = await trailOf("/audit");
     assert.equal(project.length, 6);
     assert.equal(project.filter(([, outcome]) => outcome === "invalid_credentials").length, 2);
@@ -390,6 +393,7 @@ describeOnStores("operators", open => {
       email: "Fan@Example.com",
       isEmailVerified: false,
       ban: null,
+      mergedInto: null,
     });
     assert.deepEqual(await find("nobody@example.com"), []);
     assert.deepEqual(await read(`/users/${userId}`), found);

@@ -327,6 +327,11 @@ describeOnStores("the team's own accounts", open => {
     });
     assert.deepEqual(again.data, { from: crm, into: alice.userId });
     assert.equal((await join(sam.userId, alice.userId)).status, 200);
+    const shown = await runCommand(terminal, "users show", {
+      args: [sam.userId],
+      flags: { key, project: ids.project },
+    });
+    assert.equal((shown.data as { readonly mergedInto: string }).mergedInto, alice.userId);
     assertJoinRefused(await join(crm, bob.userId), 409, "conflict");
     assertJoinRefused(await join(later, crm), 409, "conflict");
     // Of two merges that would go in a circle, one is done.
@@ -430,6 +435,10 @@ describeOnStores("the team's own accounts", open => {
         ["failed", "validation_failed", "/userId"],
       ],
     );
+    const bounds = refused.slice(6, 9).map(({ error }) => error.message);
+    assert.match(bounds[0], /i from 1000 to 1000000$/);
+    assert.match(bounds[1], /a cost from 4 to 12, and 60 characters/);
+    assert.match(bounds[2], /at most 512 characters$/);
     assert.equal(await findStoredUser(world.store, ids.project, accountUserId(issuer, "bob")), null);
   });
 });

@@ -54,7 +54,7 @@ describe("grandstand signing-keys", { skip: built === undefined && "nothing is b
     const { kids, states } = await listed();
     assert.deepEqual(states, ["ES256 active"]);
     const [first = ""] = kids;
-    const refused = await run(["signing-keys", "revoke", "--", first]);
+    const refused = await run(["signing-keys", "revoke", "--yes", "--", first]);
     assert.deepEqual([refused.code, refused.stdout], [7, ""]);
     assert.match(refused.stderr, /Cannot revoke the key as it signs: rotate/);
     const rotated = await run(["signing-keys", "rotate"]);
@@ -65,11 +65,12 @@ describe("grandstand signing-keys", { skip: built === undefined && "nothing is b
     assert.deepEqual(waiting.states, ["ES256 active", "ES256 standby"]);
     const shown = await run(["signing-keys", "list"]);
     assert.match(shown.stdout, /^\S+\tES256\tactive\t\S+Z\t\S+Z\n\S+\tES256\tstandby\t\S+Z\t\n$/);
-    const ended = await run(["signing-keys", "revoke", "--", waiting.kids[1] ?? ""]);
+    const ended = await run(["signing-keys", "revoke", "--yes", "--", waiting.kids[1] ?? ""]);
     assert.equal(ended.code, 0, ended.stderr);
     assert.match(ended.stderr, /servers know within a minute/);
     assert.deepEqual(await listed(), { kids, states });
-    assert.equal((await run(["signing-keys", "revoke", "unknown"])).code, 6);
+    assert.equal((await run(["signing-keys", "revoke", "unknown"])).code, 2, "nobody agreed");
+    assert.equal((await run(["signing-keys", "revoke", "unknown", "--yes"])).code, 6);
   });
 
   it("is the only one to add keys: other commands in the store keep the algorithm that they find", async () => {

@@ -9,16 +9,12 @@ import { constantTimeEqual, utf8 } from "../crypto/mod.ts";
 import type { PasswordKernels, ScryptCost } from "./kernels.ts";
 
 /** The most work of an imported hash, so that no import makes logins exhaust a process. */
-const foreignCosts = {
+export const foreignCosts = {
   bcrypt: { min: 4, max: 12 },
   pbkdf2Iterations: { min: 1_000, max: 1_000_000 },
 } as const;
 const saltBytes = { min: 4, max: 64 } as const;
 const keyBytes = { min: 16, max: 64 } as const;
-
-/** What the hash of an imported account must be. */
-export const foreignExpectation =
-  "Expected a hash in the form $scrypt$, $argon2id$, $fbscrypt$, $pbkdf2-sha256$, $pbkdf2-sha512$ or $2b$ within the documented bounds";
 
 export interface ForeignHash {
   readonly needsBcrypt: boolean;
@@ -69,7 +65,7 @@ function parsePbkdf2(text: string): ForeignHash | undefined {
 
 const firebaseShape =
   /^\$fbscrypt\$v=1,n=(\d{1,2}),r=(\d{1,2}),p=1,ss=([A-Za-z0-9+/]{0,40}=*),sk=([A-Za-z0-9+/]{1,100}=*)\$([A-Za-z0-9+/]{1,100}=*)\$([A-Za-z0-9+/]{1,100}=*)$/;
-const firebaseCosts = { logN: { min: 1, max: 17 }, r: { min: 1, max: 16 } } as const;
+export const firebaseCosts = { logN: { min: 1, max: 17 }, r: { min: 1, max: 16 } } as const;
 const firebaseKeyBytes = 32;
 
 /** Firebase encrypts a key of the project with the derived key; the hash is the result. */

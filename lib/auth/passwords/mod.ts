@@ -8,7 +8,7 @@ import { AppError } from "../../base/errors/mod.ts";
 import type { Timer } from "../../http/mod.ts";
 import { systemTimer } from "../../http/requests/body.ts";
 import { constantTimeEqual, type RandomBytes, utf8 } from "../crypto/mod.ts";
-import { type ForeignHash, parseForeignHash } from "./foreign.ts";
+import { type ForeignHash, firebaseCosts, foreignCosts, parseForeignHash } from "./foreign.ts";
 import { type Argon2idCost, type PasswordKernels, portableKernels, type ScryptCost } from "./kernels.ts";
 
 export type { PasswordKernels } from "./kernels.ts";
@@ -101,6 +101,24 @@ export function parsePhc(text: string): ParsedHash | undefined {
     key.length >= keyBytesMin &&
     key.length <= keyBytesMax;
   return fits ? { cost, salt, key } : undefined;
+}
+
+/** Says what an imported hash must be, with the bounds of its form. */
+export function hashExpectation(hash: string): string {
+  const [, form = ""] = /^\$(2(?=[aby]\$)|[a-z]+\d?)/.exec(hash) ?? [];
+  const { logN, r, p } = scryptCostMax;
+  const { memoryKib, passes, parallelism } = argon2idCostMax;
+  const { bcrypt, pbkdf2Iterations: iterations } = foreignCosts;
+  const bounds: Readonly<Record<string, string>> = {
+    scrypt: `ln up to ${logN}, r up to ${r} and p up to ${p}`,
+    argon2id: `v=19, m up to ${memoryKib}, t up to ${passes} and p up to ${parallelism}`,
+    fbscrypt: `v=1, n up to ${firebaseCosts.logN.max}, r up to ${firebaseCosts.r.max} and p=1`,
+    pbkdf2: `i from ${iterations.min} to ${iterations.max}`,
+    2: `a cost from ${bcrypt.min} to ${bcrypt.max}, and 60 characters, where the platform has bcrypt`,
+  };
+  return Object.hasOwn(bounds, form)
+    ? `Expected a hash with ${bounds[form]}`
+    : "Expected a hash in the form $scrypt$, $argon2id$, $fbscrypt$, $pbkdf2-sha256$, $pbkdf2-sha512$ or $2b$";
 }
 
 function base64(bytes: Uint8Array): string {

@@ -247,13 +247,16 @@ export class KeyRing {
       await this.#adopt(stored, clock());
       const keys = decodeRing(stored.value).map(async key => {
         const context = sealContext(key);
+        if ((await unseal([this.#sealingKeys[0]], key.sealed, { context })) !== undefined) return key;
         const privateJwk = await unseal(this.#sealingKeys, key.sealed, { context });
         const sealed = await seal(this.#sealingKeys[0], privateJwk ?? "", { context, random });
         return { ...key, sealed };
       });
+      const value = encodeRing(await Promise.all(keys));
+      if (value === stored.value) return true;
       const commit = await store.commit(this.#partition, {
         checks: [{ key: ringKey, version: stored.version }],
-        writes: [{ type: "put", key: ringKey, value: encodeRing(await Promise.all(keys)) }],
+        writes: [{ type: "put", key: ringKey, value }],
       });
       return commit.ok ? true : undefined;
     };

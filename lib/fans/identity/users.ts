@@ -311,14 +311,16 @@ export class Users {
     if (user === null) return;
     const externalId = this.externalIdOf(user);
     const { sealedId } = this.#externalIds.seal(userId, externalId);
+    if (sealedId === user.sealedId) return;
     await this.#putExternalId(projectId, { userId, sealedId });
-    await this.update(projectId, userId, before => ({ ...before, sealedId }));
     const [, ...others] = this.#partitionsOf(projectId, { kind: "external", externalId });
     for (const partition of others) {
       await this.#store.commit(partition, {
         writes: [{ type: "delete", shape: "record", key: claimRead.key }],
       });
     }
+    // Last, so that a user whose id is sealed anew is done.
+    await this.update(projectId, userId, before => ({ ...before, sealedId }));
   }
 
   /** Seals the external id in the claim of a partition under the first secret. It may be repeated. */

@@ -230,6 +230,8 @@ export interface AuditFacts {
   readonly userId?: string;
   readonly sessionId?: string;
   readonly deviceId?: string;
+  /** Why an operator did it. */
+  readonly reason?: string;
 }
 
 /** One attempt. */

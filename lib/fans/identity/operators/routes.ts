@@ -10,7 +10,7 @@ import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import { type Call, type Guard, identityEnvelope, route } from "../../../http/mod.ts";
 import type { UserRecordKind } from "../../../storage/mod.ts";
-import { type AuditEntry, type AuditPage, recordAttempt } from "../audit/audit.ts";
+import { type AuditEntry, type AuditFacts, type AuditPage, recordAttempt } from "../audit/audit.ts";
 import type { ClientToken } from "../client_tokens.ts";
 import type { IdentityContext } from "../context.ts";
 import { emailKey } from "../lookup_keys.ts";
@@ -175,8 +175,9 @@ function banRoutes(context: OperatorContext) {
       body: { schema: BanBodySchema, example: { reason: "Abusive names" } },
       responses: { 200: { description: "The ban", schema: BanSchema } },
       handle: call =>
-        onUser(context, call, "operatorBan", async ({ userId }) => {
+        onUser(context, call, "operatorBan", async ({ userId }, note) => {
           const { reason, until = null } = call.body;
+          note({ reason });
           const ban = { reason, until };
           const { projectId } = call.params;
           const banned = await users.update(projectId, userId, user => ({ ...user, ban }));
@@ -228,7 +229,7 @@ function lookUpRoutes(context: OperatorContext) {
       path: ofUser,
       operation: "getProjectUser",
       summary: "Get a user of a project",
-      description: "Returns who the user is, and whether the user is banned.",
+      description: "Returns who the user is, whether the user is banned, and into whom the user was merged.",
       auth: usersReader,
       params: UserParams,
       responses: { 200: { description: "The user", schema: ProjectUserSchema } },
@@ -356,7 +357,7 @@ function entryJson({ deviceId, ...entry }: AuditEntry): AuditEntry {
   return { ...entry, ...(isCredential ? {} : { deviceId }), at: seconds(entry.at) };
 }
 
-function userJson({ userId, provider, username, signUp, loginHistory, account, ban }: User) {
+function userJson({ userId, provider, username, signUp, loginHistory, account, ban, mergedInto }: User) {
   return {
     userId,
     provider,
@@ -366,6 +367,7 @@ function userJson({ userId, provider, username, signUp, loginHistory, account, b
     email: account?.email ?? "",
     isEmailVerified: account?.isEmailVerified ?? false,
     ban: ban ?? null,
+    mergedInto: mergedInto ?? null,
   };
 }
 
@@ -405,10 +407,10 @@ async function onUser<R>(
   context: OperatorContext,
   call: UserCall,
   event: string,
-  act: (user: User) => Promise<R>,
+  act: (user: User, note: (facts: AuditFacts) => void) => Promise<R>,
 ): Promise<R> {
   const user = await findUser(context, call.principal, call.params);
-  return await recordOperation(context, call, { event, provider: user.provider }, () => act(user));
+  return await recordOperation(context, call, { event, provider: user.provider }, note => act(user, note));
 }
 
 /** Acts on a user as {@linkcode onUser} does, also on one who never signed up and whom back ends reported. */
@@ -429,14 +431,14 @@ async function recordOperation<R>(
   context: OperatorContext,
   call: UserCall,
   { event, provider }: { readonly event: string; readonly provider: string },
-  act: () => Promise<R>,
+  act: (note: (facts: AuditFacts) => void) => Promise<R>,
 ): Promise<R> {
   const { principal, params } = call;
   const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
   return await recordAttempt(context, { ...attempt, isProjectOnly: event === "operatorDelete" }, note => {
     const { userId, sessionId } = params;
     note({ userId, ...(sessionId === undefined ? {} : { sessionId }) });
-    return act();
+    return act(note);
   });
 }
 

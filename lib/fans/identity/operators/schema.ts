@@ -134,6 +134,7 @@ const ProjectUserItem = named(
     email: v.pipe(v.string(), v.description("As the user wrote it; empty without an account")),
     isEmailVerified: v.boolean(),
     ban: v.nullable(v.object({ reason: v.string(), until: v.nullable(seconds("End of the ban")) })),
+    mergedInto: v.nullable(v.pipe(v.string(), v.description("The user that this one was merged into"))),
   }),
 );
 
@@ -165,6 +166,7 @@ export const TrailSchema = named(
               v.description("Device of the attempt; not of `anonymous` users, whom it proves"),
             ),
           ),
+          reason: v.exactOptional(v.pipe(v.string(), v.description("Why the user was banned"))),
           addressTag: v.exactOptional(v.pipe(v.string(), v.description("Network of the client"))),
           userAgentTag: v.exactOptional(v.pipe(v.string(), v.description("Keyed hash of the user agent"))),
         }),

@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../../../auth/crypto/mod.ts";
-import { foreignExpectation } from "../../../../auth/passwords/foreign.ts";
+import { hashExpectation } from "../../../../auth/passwords/mod.ts";
 import { AppError, type FieldError, invalidField } from "../../../../base/errors/mod.ts";
 import { issueDetail } from "../../../../http/requests/validate.ts";
 import type { Space } from "../../../directory/mod.ts";
@@ -25,7 +25,7 @@ const AccountSchema = v.object({
   emailVerified: v.optional(v.boolean("Expected true or false"), false),
   passwordHash: v.pipe(
     v.string("Is required with an email"),
-    v.maxLength(hashCharactersMax, foreignExpectation),
+    v.maxLength(hashCharactersMax, `Expected a hash of at most ${hashCharactersMax} characters`),
   ),
 });
 
@@ -71,7 +71,7 @@ export function createAccountImports(context: ImportContext): AccountImports {
       const [emailIssue] = v.safeParse(NewEmailSchema, output.email).issues ?? [];
       if (emailIssue !== undefined) return { pointer: "/email", detail: issueDetail(emailIssue) };
       if (!hasher.accepts(output.passwordHash))
-        return { pointer: "/passwordHash", detail: foreignExpectation };
+        return { pointer: "/passwordHash", detail: hashExpectation(output.passwordHash) };
       const detail = "Expected a UUID, or an externalId in its place, as the row has an account";
       return isUuid(userId) && userId === userId.toLowerCase() ? null : { pointer: "/userId", detail };
     },
