@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -46,9 +46,12 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await row(page, "Two").focus();
     // The clock of the page stands, so that the cue is just now on a slow machine, too.
     await page.clock.pauseAt(await page.evaluate(() => Date.now() + 5_000));
+    const cue = row(page, "Two").getByRole("button", { name: "Cue" });
+    const place = await cue.boundingBox();
     await page.keyboard.press("c");
     await page.clock.runFor(100);
     await row(page, "Two").getByRole("button", { name: "Take", exact: true }).waitFor();
+    assert.deepEqual(await cue.boundingBox(), place, "Take comes beside it");
     await page.keyboard.press("t");
     assert.equal(sent.length, 0, "dead right after the cue");
     await page.clock.runFor(600);
@@ -131,8 +134,28 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     const show = await openShow(world, ["One"]);
     const fan = await world.fan("Ann");
     await fan.act("cheer", { elementId: show.elements[0], option: "1" });
+    const options = ["Yes", "No"].map(all => ({ fields: [{ key: "text", values: { all } }] }));
+    await world.author("POST", "/elements", {
+      type: "elements",
+      attributes: {
+        content_type: "quiz",
+        name: "Asked",
+        action: "publish",
+        correct_option: 1,
+        question: { options },
+      },
+      relationships: { event: { data: { type: "events", id: show.event } } },
+    });
     await world.platform.idle();
     const { page, faults } = await world.open(`#/events/${show.event}`);
+    const [answer, stop] = ["Answer", "Stop"].map(name =>
+      row(page, "Asked").getByRole("button", { name, exact: true }),
+    ) as [Locator, Locator];
+    const place = await stop.boundingBox();
+    await press(answer);
+    await row(page, "Asked").getByText("answer revealed").waitFor();
+    assert.equal(await answer.getAttribute("aria-disabled"), "true");
+    assert.equal((await stop.boundingBox())?.x, place?.x, "no button takes the place of another one");
     await row(page, "One").focus();
     await page.keyboard.press("a");
     const dialog = page.getByRole("dialog");

@@ -80,7 +80,7 @@ export function Timeline({ desk, current }: TimelineProps) {
   );
 }
 
-/** What the clock publishes next, beside what is cued. */
+/** What the clock publishes next, beside what is cued. It is always there, so that no row moves with it. */
 function Coming({ desk }: Pick<TimelineProps, "desk">) {
   const { rundown, cued } = desk;
   const [due, taken] = [rundown.due.value, cued.value].map(id => rundown.item(id ?? ""));
@@ -89,11 +89,12 @@ function Coming({ desk }: Pick<TimelineProps, "desk">) {
       {due !== undefined && (
         <>
           Next by the clock: <strong dir="auto">{titleOf(due.attributes)}</strong>{" "}
-          <TimeLeft desk={desk} item={due} />
+          <TimeLeft desk={desk} item={due} /> ·{" "}
         </>
       )}
-      {due !== undefined && taken !== undefined && " · "}
-      {taken !== undefined && (
+      {taken === undefined ? (
+        "Nothing is cued."
+      ) : (
         <>
           Cued: <strong dir="auto">{titleOf(taken.attributes)}</strong>
         </>
@@ -286,7 +287,7 @@ function ZoneList({ zone, ids, desk, current }: ZoneProps) {
   return (
     <section class="zone" data-zone={zone}>
       <h2>{title}</h2>
-      {zone === "next" && <Coming desk={desk} />}
+      {zone === "next" && ids.length > 0 && <Coming desk={desk} />}
       {ids.length === 0 ? (
         <p class="nothing">{zone === "air" ? "Nothing is on air." : "Nothing is planned."}</p>
       ) : (
