@@ -13,6 +13,7 @@ import { temporaryDirectory } from "../adapters/file/directory.ts";
 import { ids, openPlatform, testSecret } from "../support/platform.ts";
 import type { StoredLife } from "../support/stored_life.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { until } from "../support/until.ts";
 
 async function setFormat(store: Store, format: number): Promise<void> {
   const writes = [{ type: "put", key: "format", value: String(format) }] as const;
@@ -42,6 +43,9 @@ describeOnStores("a store of a newer format", open => {
   });
 });
 
+/** Time after which an export that was requested is built further. */
+const exportMs = 60_000;
+
 describe("a store of an earlier release", () => {
   it("is read: what its callers hold is good, and points, boards and users are there", async t => {
     const folder = "test/http/stored/format_1";
@@ -50,7 +54,7 @@ describe("a store of an earlier release", () => {
     await restoreJournal(join(folder, "store.backup"), data);
     // The settings are those of the store.
     const seed = { organisations: [], spaces: [], projects: [], events: [] };
-    const world = await openPlatform(() => openFileStore(data), { seed, startAt: life.now });
+    const world = await openPlatform(clock => openFileStore(data, { clock }), { seed, startAt: life.now });
     t.after(() => world.dispose());
     const { token, userId, externalId, apiKey: headers, points } = life;
     const prediction = (actionId: string) =>
@@ -74,5 +78,25 @@ describe("a store of an earlier release", () => {
     assert.deepEqual(board.json.data, [
       { userId, rank: 1, score: points, publicProfile: { username: "Sam" } },
     ]);
+    const { account, author, webhook, exportId } = life;
+    const pool = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+    const entered = await world.call("/v1/user/login", { method: "PUT", body: { ...pool, data: account } });
+    assert.equal(entered.json.data.userId, account.userId, "its password is right");
+    const authored = { headers: { authorization: `Bearer ${author.token}` } };
+    const element = await world.call(`/api/v2/elements/${author.elementId}`, authored);
+    assert.equal(element.json.data.attributes.name, "Who wins?");
+    const shop = `/api/v2/spaces/${ids.space}/loyalty/webhooks/${webhook.id}`;
+    const { attributes } = (await world.call(shop, { headers })).json.data;
+    assert.equal(attributes.secret, webhook.secret, "its receiver verifies messages");
+    assert.equal(attributes.status, "failing", "it has taken no message");
+    const path = `/v1/api/audience/internal/exports/${exportId}`;
+    const exporter = { headers: { ...headers, "x-platform-org-id": ids.organisation } };
+    await until("the export is built", async () => {
+      world.clock.advance(exportMs);
+      await world.platform.work();
+      return (await world.call(path, exporter)).json.data.status === "completed";
+    });
+    const { password } = (await world.call(path, exporter)).json.data;
+    assert.equal(typeof password, "string", "it is unsealed");
   });
 });
