@@ -130,8 +130,14 @@ create table blobs (
 );
 `;
 
-/** For people: what a user holds, readable without the functions. */
+/** For people: what the tables hold as texts, readable without the functions. */
 const views = `
+create view documents as
+  select convert_from(r.partition, 'UTF8') as partition, convert_from(r.key, 'UTF8') as key,
+    convert_from(r.value, 'UTF8') as value, to_timestamp(r.expire_at / 1000.0) as expires_at
+  from records r
+  where position('\\x00'::bytea in r.partition || r.key || r.value) = 0
+    and (r.expire_at is null or r.expire_at > extract(epoch from now()) * 1000);
 create view tallies as
   select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
     convert_from(f.field, 'UTF8') as field, f.value

@@ -54,7 +54,7 @@ export class Database {
     { isText = false }: { readonly isText?: boolean } = {},
   ): Statement {
     const list = Array.from({ length: parameters }, (_, index) => `$${index + 1}`);
-    return { name: `${this.schema}.${name}`, text: `select * from ${this.schema}.${name}(${list})`, isText };
+    return { name, text: `select * from ${this.schema}.${name}(${list})`, isText };
   }
 }
 
@@ -125,7 +125,8 @@ export class Session implements AsyncDisposable {
         rowMode: "array",
         binary: statement.isText,
       };
-      if (this.#database.hasNames) query.name = statement.name;
+      // Behind a pooler, another schema may have a statement of the same name on the same connection.
+      if (this.#database.hasNames) query.name = `${this.#database.schema}.${statement.name}`;
       const { rows } = await client.query<(string | null)[]>(query);
       return rows;
     } finally {

@@ -129,6 +129,32 @@ describe("the schema of a PostgreSQL store", { skip: postgresAvailable() }, () =
     for (const store of stores) await store[Symbol.asyncDispose]();
   });
 
+  it("shows what is stored as texts to those who read it with SQL, but for what has expired", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    await using store = createPostgresStore({ server: server.url, schema });
+    await store.commit("pä", {
+      writes: [
+        { type: "put", key: "k", value: '{"name":"Ä"}' },
+        { type: "put", key: "old", value: "x", expireAt: Date.now() + 1 },
+        { type: "put", key: "bytes", value: "\0" },
+        { type: "add", key: "t", field: "f", by: 3 },
+        { type: "score", op: "set", key: "b", member: "m", score: 1.5 },
+        { type: "append", key: "l", value: "x", at: 1_000, maxLength: 9 },
+      ],
+    });
+    await until("one has expired", async () => {
+      const documents = await server.query(`select partition, key, value from ${schema}.documents`);
+      return (
+        documents.length === 1 && documents[0]?.value === '{"name":"Ä"}' && documents[0]?.partition === "pä"
+      );
+    });
+    const [row] = await server.query(
+      `select t.value::int as sum, b.score, l.value, extract(epoch from l.at)::int as at
+        from ${schema}.tallies t, ${schema}.boards b, ${schema}.logs l`,
+    );
+    assert.deepEqual(row, { sum: 3, score: 1.5, value: "x", at: 1 });
+  });
+
   it("is refused where another application has it, or a later release made it", async () => {
     const server = await sharedPostgres();
     const [foreign, later] = [freshSchema(), freshSchema()];
