@@ -160,14 +160,18 @@ describeOnStores("the demo", open => {
     assert.equal((await platform.loyalty.profile(member)).metrics.points, 4);
   });
 
-  it("has a project that uses the catalogue", async t => {
+  it("has a project that uses the catalogue in two languages", async t => {
     const { demo, platform } = await opened(t);
     const headers = { authorization: `Bearer ${demo.operatorToken}` };
     const read = async (path: string) => {
       const url = `${demo.baseUrl}/api/v2/projects/${demo.projectId}${path}`;
       return await (await platform.fetch(new Request(url, { headers }))).json();
     };
-    const project = (await read("?include=app")) as { included: { attributes: { spec_id: string } }[] };
+    const project = (await read("?include=app")) as {
+      data: { attributes: { locales: readonly string[] } };
+      included: { attributes: { spec_id: string } }[];
+    };
+    assert.deepEqual(project.data.attributes.locales, ["en", "de"]);
     assert.deepEqual(
       project.included.map(({ attributes }) => attributes.spec_id),
       ["catalogue"],
