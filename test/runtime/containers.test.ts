@@ -116,7 +116,8 @@ describe("an image of the Dockerfile", {
       "package.json",
     ]);
     const modules = readdirSync(join(image.root, "app/node_modules"));
-    for (const name of ["ioredis", "nodemailer", "mmdb-lib", "jose"]) assert.ok(modules.includes(name), name);
+    for (const name of ["ioredis", "pg", "nodemailer", "mmdb-lib", "jose"])
+      assert.ok(modules.includes(name), name);
     for (const name of ["typescript", "esbuild", "tsx"]) assert.ok(!modules.includes(name), name);
     const bytes = Number(execFileSync("du", ["-sb", image.root], { encoding: "utf8" }).split("\t")[0]);
     assert.ok(bytes <= bytesMax, `${bytes} bytes`);
