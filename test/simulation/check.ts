@@ -47,7 +47,7 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
     if (shown.transactions.length > 0 && found === undefined) world.fault(`no search finds ${user.userId}`);
     for (const fault of faultsOf(user, shown)) world.fault(`${model.tenant.name} ${user.userId}: ${fault}`);
   }
-  for (const person of model.addressee === null ? [] : [model.addressee]) {
+  for (const person of model.people) {
     for (const userId of person.merged) {
       if (search.has(userId)) world.fault(`merged user ${userId} is found`);
       if (board.has(userId) || cheers.has(userId)) world.fault(`merged user ${userId} is on a board`);

@@ -90,7 +90,9 @@ export class TenantModel {
   readonly exports: Map<string, readonly string[]> = new Map();
   /** Boards whose rebuild has not ended well, once for each. */
   readonly rebuilds: Set<{ readonly leaderboardId: string }> = new Set();
-  /** The fan who logs in by codes. */
+  /** Those whose users go into one. */
+  readonly people: Person[] = [];
+  /** The one of them who logs in by codes. */
   addressee: Addressee | null = null;
   /** Token of the app, with which users log in by code. */
   clientToken = "";

@@ -118,6 +118,12 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: "if (isEmpty) return null;",
   },
   {
+    name: "the data of a person leave out who was merged",
+    file: "lib/platform/user_data.ts",
+    text: "if (!waiting.includes(merged)) waiting.push(merged);",
+    replacement: "if (waiting.length > 9 && !waiting.includes(merged)) waiting.push(merged);",
+  },
+  {
     name: "a merged guest returns to boards",
     file: "lib/fans/loyalty/sweep.ts",
     text: "if (state.mergedInto !== null) {",

@@ -10,6 +10,7 @@ import { endRebuilds, playAdmin } from "./actors/admins.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
 import { endCodeLogins, playCodeLogin } from "./actors/code_logins.ts";
 import { playFan } from "./actors/fans.ts";
+import { playJoins } from "./actors/joins.ts";
 import { playMember } from "./actors/members.ts";
 import { checkExports, playOperator } from "./actors/operators.ts";
 import { playProducer } from "./actors/producers.ts";
@@ -95,7 +96,7 @@ async function play(world: World): Promise<void> {
     model.clientToken = (await first?.platform.clientTokens.issue(model.tenant.projectId)) ?? "";
     for (let number = 0; number < 2; number++) clients.push(playFan(world, model, number));
     clients.push(playBackEnd(world, model, model.credentials));
-    clients.push(playCodeLogin(world, model));
+    clients.push(playCodeLogin(world, model), playJoins(world, model, model.credentials));
     clients.push(playMember(world, model, 1), playOperator(world, model));
     const [admin, novice] = [
       await tokenOf(world, model, "editor", true),

@@ -17,6 +17,7 @@ export async function playCodeLogin(world: World, model: TenantModel): Promise<v
   const name = `code@${model.tenant.mark}.example`;
   const fan: Addressee = { name, userId: null, merged: new Set(), spent: new Set(), isClear: true };
   model.addressee = fan;
+  model.people.push(fan);
   for (let step = 1; world.isOpen; step++) {
     await scheduler.sleep(random.integer(3_000));
     const id = `${model.tenant.mark}-code-${step}`;
