@@ -49,9 +49,12 @@ export class Aim {
   }
 }
 
+/** Where rows and buttons come and go while a show runs. */
+const moving = ":is(.bar-of-run, .timeline) :is(button, a, summary):not(dialog *)";
+
 /** Names a button by its text and its row. */
 function nameAt({ x, y }: Place): string {
-  const button = document.elementFromPoint(x, y)?.closest("button, a, summary");
+  const button = document.elementFromPoint(x, y)?.closest(moving);
   if (button === null || button === undefined) return "";
   return `${button.closest<HTMLElement>("[data-id]")?.dataset.id} ${button.ariaLabel ?? button.textContent}`;
 }
