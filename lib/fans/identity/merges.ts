@@ -13,7 +13,7 @@ import { DueQueue } from "../../storage/background/due_queue.ts";
 import type { Store } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import type { Sessions } from "./sessions/sessions.ts";
-import { isAnonymous, listMerge, type User, type Users } from "./users.ts";
+import { isAnonymous, listMerge, mergeNote, type User, type Users } from "./users.ts";
 
 /** Time in ms after which a merge is worked on again. */
 const mergeAgainMs = 60_000;
@@ -79,16 +79,20 @@ export class AccountMerges {
     return true;
   }
 
-  /** Joins a user of any kind with another, as a back end asks. It may be repeated. */
-  async join(merge: AccountMerge): Promise<void> {
-    const { store, clock, logger } = this.#options;
+  /**
+   * Joins a user of any kind with another, as a back end asks. It may be repeated. Returns false where one of both is merged into
+   * another user already.
+   */
+  async join(merge: AccountMerge): Promise<boolean> {
+    const { store, clock, users, logger } = this.#options;
     const { projectId, from, into } = merge;
     const writes = this.#queue.schedule([JSON.stringify({ ...merge, isJoin: true })], clock() + mergeAgainMs);
     await store.commit(platformPartition("merges"), { writes });
-    await listMerge(store, projectId, from, into);
+    if ((await users.noteMerge(projectId, from, into)) !== into) return false;
     await this.#finishJoin(merge).catch(error =>
       logger.log("warn", "merge_deferred", { projectId, from, into, error: String(error) }),
     );
+    return true;
   }
 
   /** Finishes the merges that are due. Calls may overlap, in one process or several. */
@@ -118,10 +122,11 @@ export class AccountMerges {
   }
 
   async #finishJoin(merge: AccountMerge): Promise<void> {
-    const { users } = this.#options;
+    const { store, users } = this.#options;
     const { projectId, from, into } = merge;
-    // Nobody, or another, if the user was removed since.
-    if ((await users.mergeTarget(projectId, from)) === from) return;
+    // Another, if the merge was refused; nobody, if the user was removed since.
+    if ((await mergeNote(store, projectId, from)) !== into) return;
+    await listMerge(store, projectId, from, into);
     await users.update(projectId, from, user => ({ ...user, mergedInto: into }));
     await this.#complete(merge);
   }

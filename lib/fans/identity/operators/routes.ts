@@ -338,13 +338,12 @@ async function mergeUser({ users, removals, merges }: OperatorContext, merge: Ac
   }
   const isGone = [user, target].some(one => one?.isRetired !== undefined);
   const isTaken = isGone || target?.mergedInto !== undefined || (user?.mergedInto ?? into) !== into;
-  if (isTaken || (await users.noteMerge(projectId, from, into)) !== into) {
+  if (isTaken || !(await merges.join(merge))) {
     throw new AppError(
       "conflict",
       "Cannot merge the user as one of both is merged into another user, or being deleted",
     );
   }
-  await merges.join(merge);
 }
 
 function trailJson({ entries, cursor }: AuditPage): AuditPage {
