@@ -88,6 +88,7 @@ export class AccountMerges {
     const { projectId, from, into } = merge;
     const writes = this.#queue.schedule([JSON.stringify({ ...merge, isJoin: true })], clock() + mergeAgainMs);
     await store.commit(platformPartition("merges"), { writes });
+    await listMerge(store, projectId, from, into);
     if ((await users.noteMerge(projectId, from, into)) !== into) return false;
     await this.#finishJoin(merge).catch(error =>
       logger.log("warn", "merge_deferred", { projectId, from, into, error: String(error) }),
@@ -126,7 +127,6 @@ export class AccountMerges {
     const { projectId, from, into } = merge;
     // Another, if the merge was refused; nobody, if the user was removed since.
     if ((await mergeNote(store, projectId, from)) !== into) return;
-    await listMerge(store, projectId, from, into);
     await users.update(projectId, from, user => ({ ...user, mergedInto: into }));
     await this.#complete(merge);
   }
