@@ -64,6 +64,17 @@ const milestones = [
 ];
 const actions = ["vote", "ask", "collect"].map(name => ({ name, clientReportable: true }));
 
+/** A product for each reason for which a shop refuses what it lists, the first one once a fan has it. */
+const products = [
+  { id: "scarf", title: "A scarf", limits: { perUser: 1 } },
+  { id: "ticket", title: "A ticket", when: { eq: [1, 2] } },
+  { id: "car", title: "A car", prices: [{ currency: "points", amount: 1_000_000 }] },
+].map(each => ({
+  prices: [{ currency: "points", amount: 1 }],
+  fulfilment: { type: "manual" },
+  ...each,
+}));
+
 /** A field in every language. */
 export const field = (key: string, all: unknown, more: Attributes = {}) => ({
   key,
@@ -113,6 +124,7 @@ export async function openShowWorld({
         ...loyalty,
         actions: [...loyalty.actions, ...actions],
         rules: [...loyalty.rules, ...rules],
+        products: [...loyalty.products, ...products],
         milestones,
       },
     },

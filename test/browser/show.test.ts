@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { Locator } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { field, openShowWorld, pastCachesMs, question, type ShowWorld } from "./_show.ts";
@@ -150,8 +151,19 @@ describe("the show", { skip: browserAvailable() }, () => {
     await assertAccessible(page);
     await page.getByRole("link", { name: "Me" }).click();
     await page.getByRole("link", { name: "Shop" }).click();
-    await page.getByRole("button", { name: "Redeem" }).click();
+    const product = (title: string): Locator => page.locator("li.product", { hasText: title });
+    const redeem = (title: string): Locator => product(title).getByRole("button", { name: "Redeem" });
+    await redeem("A poster").click();
     await page.getByText("On its way: A poster").first().waitFor();
+    await redeem("A scarf").click();
+    for (const [title, reason] of [
+      ["A scarf", "You have had as many as there are for each fan"],
+      ["A ticket", "Not available now"],
+      ["A car", "Not enough points"],
+    ] as const) {
+      await product(title).getByText(reason).waitFor();
+      assert.equal(await redeem(title).getAttribute("aria-disabled"), "true", title);
+    }
     await assertAccessible(page);
     await page.getByRole("link", { name: "Events" }).click();
     await page.getByRole("link", { name: "Final" }).waitFor();

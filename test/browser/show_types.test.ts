@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { browserAvailable } from "../support/browser.ts";
+import { until } from "../support/until.ts";
 import {
   field,
   openShowWorld,
@@ -336,7 +337,9 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await world.publish("message", { custom_fields: [field("title", "Three"), field("body", "3")] });
     // A board that nobody has declared does not end the show.
     await page.getByRole("heading", { name: "Three" }).waitFor();
-    assert.match(asked.findLast(url => url.includes("projectBoards=")) ?? "", /boards=&projectBoards=\w/);
+    await until("the page asks for the boards of the project alone", () =>
+      asked.some(url => /boards=&projectBoards=\w/.test(url)),
+    );
     assert.deepEqual(faults, []);
   });
 });
