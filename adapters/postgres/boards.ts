@@ -64,18 +64,13 @@ begin
   return before + inside;
 end $$;
 
--- Returns so many members from a position on.
-create function page_1(p_head bigint, p_is_counted boolean, p_position bigint, p_limit bigint) returns setof members
+-- Returns so many members of a counted board from a position on.
+create function page_1(p_head bigint, p_position bigint, p_limit bigint) returns setof members
 stable language plpgsql as $$
 declare
   block record;
   rest bigint := p_position;
 begin
-  if not p_is_counted then
-    return query select * from members m where m.head = p_head
-      order by m.score, m.tie, m.member offset p_position limit p_limit;
-    return;
-  end if;
   for block in select b.score, b.tie, b.member, b.size from blocks b where b.head = p_head
     order by b.score, b.tie, b.member
   loop

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { type Batch, type Commit, storageLimits, type Write } from "../../lib/storage/contract.ts";
 import { arrayOf, byteaArray, type Rows } from "./arrays.ts";
 import { functionSettings } from "./boards.ts";
+import { locksOf } from "./locks.ts";
 import { blockMembersMax } from "./options.ts";
 
 /** A batch on its way to the database. */
@@ -17,11 +17,6 @@ export interface PendingCommit {
 
 /** Number of the parameters of `commit_1`. */
 export const commitParameters = 17;
-
-/** Returns the number of the lock that orders the commits of a partition. Two may share one: then they only wait for each other. */
-export function lockOf(schema: string, partition: string): bigint {
-  return createHash("sha1").update(`${schema}\0${partition}`).digest().readBigInt64BE();
-}
 
 /** Returns a number that grows with the work of a batch. */
 export function commitUnits({ batch: { checks = [], writes } }: PendingCommit): number {
@@ -75,13 +70,11 @@ function rowOf(write: Write): Row {
 
 /** Returns the parameters of `commit_1`. */
 export function commitValues(commits: readonly PendingCommit[]): readonly unknown[] {
-  const locks = [...new Set(commits.map(({ lock }) => lock))].sort((a, b) => (a < b ? -1 : 1));
   const checks = commits.flatMap(({ batch }) => batch.checks ?? []);
   const writes = commits.flatMap(({ batch }) => batch.writes);
   const rows = writes.map(rowOf);
   return [
-    // In one order for all, so that no two transactions wait for each other.
-    arrayOf(locks),
+    locksOf(commits),
     byteaArray(commits.map(({ partition }) => partition)),
     byteaArray(commits.map(({ version }) => version)),
     arrayOf(commits.map(({ now }) => now)),

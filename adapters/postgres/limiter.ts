@@ -1,8 +1,8 @@
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
 import { arrayOf, byteaArray, type Rows } from "./arrays.ts";
-import { lockOf } from "./commit.ts";
 import { Gathering } from "./gathering.ts";
+import { laneOf, lockOf, locksOf } from "./locks.ts";
 import type { PostgresAdapterOptions } from "./options.ts";
 import { Database, Session } from "./session.ts";
 
@@ -59,8 +59,7 @@ class PostgresLimiter implements Limiter {
     validateTake(subject, rules, cost);
     if (rules.length === 0) return [];
     const lock = lockOf(`${this.#database.schema} limits`, subject);
-    const lane = this.#takes[Number(BigInt.asUintN(32, lock)) % connections];
-    return (await lane?.ask({ subject, lock, rules, cost })) ?? [];
+    return (await laneOf(this.#takes, lock)?.ask({ subject, lock, rules, cost })) ?? [];
   }
 
   async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
@@ -76,9 +75,8 @@ class PostgresLimiter implements Limiter {
 
   #values(takes: readonly PendingTake[]): readonly unknown[] {
     const rules = takes.flatMap(take => take.rules);
-    const locks = [...new Set(takes.map(({ lock }) => lock))].sort((a, b) => (a < b ? -1 : 1));
     return [
-      arrayOf(locks),
+      locksOf(takes),
       this.#clock?.() ?? null,
       byteaArray(takes.map(({ subject }) => subject)),
       arrayOf(takes.map(({ cost }) => cost)),

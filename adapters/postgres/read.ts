@@ -233,10 +233,10 @@ begin
           null;
         elsif kind = 'b' then
           return query select number, m.member, nothing, m.score::text, m.tie::text, none, none
-            from page_1(h.id, true, first, last - first) m;
+            from page_1(h.id, first, last - first) m;
         else
           return query select number, m.member, nothing, m.score::text, m.tie::text, none, none
-            from page_1(h.id, true, first, last - first) m order by m.score desc, m.tie desc, m.member desc;
+            from page_1(h.id, first, last - first) m order by m.score desc, m.tie desc, m.member desc;
         end if;
       end if;
     when kind = 'c' then

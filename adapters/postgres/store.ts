@@ -20,10 +20,10 @@ import {
   commitUnits,
   commitUnitsMax,
   commitValues,
-  lockOf,
   type PendingCommit,
 } from "./commit.ts";
 import { Gathering } from "./gathering.ts";
+import { laneOf, lockOf } from "./locks.ts";
 import { expirySlackMs, type PostgresAdapterOptions } from "./options.ts";
 import {
   type PendingRead,
@@ -69,7 +69,6 @@ class PostgresStore implements Store, PartitionLister {
   /** For everything but reads and commits. */
   readonly #session: Session;
   readonly #sessions: Session[];
-  /** Commits of a partition always take the same, so that those of one process never wait for its lock. */
   readonly #commits: readonly Gathering<PendingCommit, Outcome>[];
   readonly #reads: Gathering<PendingRead, readonly Rows[]>;
   readonly #sweeping: NodeJS.Timeout;
@@ -124,8 +123,13 @@ class PostgresStore implements Store, PartitionLister {
     const admitted = this.#serverClock?.admit(now);
     if (admitted !== undefined) await admitted;
     const lock = lockOf(this.#database.schema, partition);
-    const lane = this.#commits[Number(BigInt.asUintN(32, lock)) % lanes];
-    const outcome = await lane?.ask({ partition, lock, batch, now, version: this.#versions.next() });
+    const outcome = await laneOf(this.#commits, lock)?.ask({
+      partition,
+      lock,
+      batch,
+      now,
+      version: this.#versions.next(),
+    });
     if (outcome === undefined || outcome instanceof RangeError) throw outcome;
     return outcome;
   }

@@ -329,7 +329,7 @@ const listSigningKeysCommand: CommandSpec = {
 const rotateSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "rotate"],
   summary:
-    "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
+    "Publish a new signing key, which signs once every cache of the key set has it; servers on Redis or PostgreSQL may run",
   changes: "adds a key to the key set",
   examples: ["signing-keys rotate --redis redis://127.0.0.1:6379"],
   output: record({ kid: ["KEY", "text"], activeFrom: [null, "whole"] }),
@@ -347,7 +347,8 @@ const rotateSigningKeysCommand: CommandSpec = {
 
 const revokeSigningKeyCommand: CommandSpec = {
   words: ["signing-keys", "revoke"],
-  summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
+  summary:
+    "End a key that does not sign, with every token that it signed; servers on Redis or PostgreSQL may run",
   changes: "ends a key and the tokens that it signed",
   examples: ["signing-keys revoke $SIGNING_KEY --redis redis://127.0.0.1:6379 --yes"],
   output: record({ kid: ["KEY", "text"] }),

@@ -66,8 +66,8 @@ export function createUserData(services: UserDataServices): UserData {
       for (const id of waiting) {
         for (const area of areas) {
           for await (const record of area.read({ organisationId, userId: id, projectIds })) {
-            const merged = record.kind === mergedUserKind ? String(record.data) : id;
-            if (!waiting.includes(merged)) waiting.push(merged);
+            const merged = record.kind === mergedUserKind ? [String(record.data)] : [];
+            waiting.push(...merged.filter(from => !waiting.includes(from)));
             yield { userId: id, ...record };
           }
         }

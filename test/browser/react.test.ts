@@ -11,7 +11,7 @@ import { renderToString } from "react-dom/server";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
-import { createFanClient, loyalty } from "../../lib/client/mod.ts";
+import { apiKey, createClient, createFanClient, leaderboards, loyalty } from "../../lib/client/mod.ts";
 import { useFan } from "../../lib/client/react.ts";
 import { createPlatform, type Platform, seedDemo, silentLogger } from "../../lib/mod.ts";
 import { type Server, serve } from "../../runtime/node.ts";
@@ -73,26 +73,28 @@ describe("a page in React", { skip: browserAvailable() }, () => {
   let api: Server;
   let pages: Server;
   let browser: Browser;
+  let organisationId: string;
   let projectId: string;
+  let eventId: string;
   let requests = 0;
   const faults: string[] = [];
 
   before(async () => {
     const store = createMemoryStore();
     const ids = await seedDemo({ store, random: systemRandom, clock: Date.now });
-    ({ projectId } = ids);
+    ({ organisationId, projectId, eventId } = ids);
     const secret = new MasterSecret("a master secret for tests, long enough to be accepted");
     platform = await createPlatform({ store, secret, defaultSpaceId: ids.spaceId, logger: silentLogger });
     api = await serve(platform.fetch, { port: 0, graceMsMax: 0 });
     const script = await bundle(entry);
-    const options = { url: api.url, projectId, eventId: ids.eventId };
+    const options = { url: api.url, projectId, eventId };
     const page = (): Response => {
       const fetchNothing = async (): Promise<Response> => {
         requests += 1;
         return new Response();
       };
       const client = createFanClient({ ...options, areas, fetch: fetchNothing });
-      const html = renderToString(createElement(App, { client, eventId: ids.eventId }));
+      const html = renderToString(createElement(App, { client, eventId }));
       const body = `<body data-options='${JSON.stringify(options)}'><main>${html}</main><script type="module" src="/app.js"></script>`;
       return new Response(`<!doctype html><meta charset="utf-8"><title>Club</title>${body}`, {
         headers: { "content-type": "text/html" },
@@ -158,11 +160,26 @@ describe("a page in React", { skip: browserAvailable() }, () => {
   });
 
   it("says why there is no board, shows another one, and ends its streams when it goes", async () => {
+    const fan = createFanClient({ url: api.url, projectId, areas: { loyalty } });
+    const { userId = "" } = (await fan.session.register({ provider: "noLogin", username: "Alex" })) ?? {};
+    const { key, secret } = await platform.apiKeys.create({
+      organisationId,
+      name: "Scores",
+      permissions: ["rewards:write"],
+    });
+    const credentials = apiKey(key, secret);
+    const backEnd = createClient({ url: api.url, areas: { leaderboards }, credentials });
     const page = await open();
     await page.getByText("<b>Kim</b>: 3").waitFor();
     await page.getByLabel("Board").selectOption("unknown");
     await page.getByRole("alert").filter({ hasText: "none of this id is declared" }).waitFor();
     assert.equal(await page.locator("li").count(), 0);
+    await page.getByLabel("Board").selectOption("show");
+    await page.locator("section[aria-busy=false]", { hasNot: page.getByRole("alert") }).waitFor();
+    const board = { projectId, eventId, leaderboardId: "overall" };
+    await backEnd.leaderboards.putEventLeaderboardEntry({ ...board, userId, body: { score: 5 } });
+    await page.getByText("Alex: 5").waitFor();
+    assert.equal(await page.locator("li").count(), 1);
     await page.getByLabel("Board").selectOption("overall");
     await page.getByText("<b>Kim</b>: 3").waitFor();
     assert.equal(await page.getByRole("alert").count(), 0);

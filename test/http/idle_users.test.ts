@@ -7,6 +7,7 @@ import { type User, Users } from "../../lib/fans/identity/mod.ts";
 import { IdleProjects } from "../../lib/fans/identity/removal/removals.ts";
 import { type Answer, ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { backEnd } from "./audience/_back_end.ts";
 
 const idleMsDefault = 30 * 24 * 3_600_000;
 const idleSweepMax = 500;
@@ -120,6 +121,16 @@ describeOnStores("idle anonymous users", open => {
     world.clock.advance(idleMsDefault);
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
     assert.deepEqual(await Promise.all(guests.map(exists)), [true, true]);
+  });
+
+  it("take users with them who were merged into them", async () => {
+    const [guest, other] = [await register(), await register()];
+    const call = await backEnd(world, ["users:write"]);
+    const path = `/internal/identity/projects/${ids.project}/users/${other.userId}/merge`;
+    assert.equal((await call(path, { body: { into: guest.userId } })).status, 200);
+    world.clock.advance(idleMsDefault);
+    assert.equal((await sweep()).removed, 1);
+    assert.deepEqual(await Promise.all([guest, other].map(exists)), [false, false]);
   });
 
   it("are removed by a later sweep after an interrupted one", async () => {

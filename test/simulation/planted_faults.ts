@@ -120,8 +120,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "the data of a person leave out who was merged",
     file: "lib/platform/user_data.ts",
-    text: "if (!waiting.includes(merged)) waiting.push(merged);",
-    replacement: "if (waiting.length > 9 && !waiting.includes(merged)) waiting.push(merged);",
+    text: "waiting.push(...merged.filter(from => !waiting.includes(from)));",
+    replacement: "void merged;",
   },
   {
     name: "a merged guest returns to boards",

@@ -2,34 +2,18 @@
  * Real PostgreSQL servers for tests, on loopback, gone with the test process. A shared one syncs nothing to the disk, so that
  * tests are quick; one of a test's own is as safe as in production where it is asked to be.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
 import { Client } from "pg";
 import { freePort } from "./free_port.ts";
+import { GuardedProcess, type ServerUser, serverDirectory } from "./guarded_process.ts";
 import { until } from "./until.ts";
 
 const startAttemptsMax = 5;
 
 /** PostgreSQL refuses to run as root: this user of every system has no rights. */
 const nobody = 65_534;
-const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
-
-/**
- * As for Redis: the shell ends with the server, and its reader outlives a test process that died in any way just long enough to
- * stop the server and to remove its directory ($0). A line first means: send this signal and keep the directory.
- */
-const guardScript = `exec 3<&0
-"$@" 3<&- >/dev/null 2>&1 & pid=$!; echo "$pid"
-{ read -r last <&3; kill "-\${last:-QUIT}" "$pid"
-  if [ -z "$last" ]; then while kill -0 "$pid"; do sleep 0.1; done; rm -rf "$0"; fi; } >/dev/null 2>&1 &
-wait "$pid"`;
-
-const dirs = new Set<string>();
-process.once("exit", () => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
-});
+const asUser: ServerUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
 
 /** The reason to skip tests that need a real PostgreSQL, or false where it can be started. */
 export function postgresAvailable(): string | false {
@@ -53,8 +37,7 @@ export class PostgresProcess implements AsyncDisposable {
   readonly port: number;
   readonly dir: string;
   readonly #settings: readonly string[];
-  #guard: ChildProcess | undefined;
-  #pid = 0;
+  #process: GuardedProcess | undefined;
 
   private constructor(port: number, dir: string, settings: readonly string[]) {
     this.port = port;
@@ -64,26 +47,13 @@ export class PostgresProcess implements AsyncDisposable {
 
   /** Starts a server on a free port, again elsewhere if the port was lost. */
   static async start(settings: readonly string[] = []): Promise<PostgresProcess> {
-    const dir = mkdtempSync(join(tmpdir(), "gs-postgres-"));
-    dirs.add(dir);
-    if (asUser.uid !== undefined) chownSync(dir, asUser.uid, asUser.gid);
-    const made = spawnSync(
-      `${programs()}/initdb`,
-      [
-        "-D",
-        `${dir}/data`,
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--locale=C",
-        "--no-sync",
-        "--no-instructions",
-      ],
-      { ...asUser, cwd: dir, encoding: "utf8" },
-    );
+    const dir = serverDirectory("gs-postgres-", asUser);
+    const cluster = ["-D", `${dir}/data`, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
+    const made = spawnSync(`${programs()}/initdb`, [...cluster, "--no-sync", "--no-instructions"], {
+      ...asUser,
+      cwd: dir,
+      encoding: "utf8",
+    });
     if (made.status !== 0) throw new Error(`Cannot make a PostgreSQL database: ${made.stderr || made.error}`);
     for (let attempt = 1; ; attempt++) {
       const server = new PostgresProcess(await freePort(), dir, settings);
@@ -119,19 +89,15 @@ export class PostgresProcess implements AsyncDisposable {
     const fixed = ["-D", `${this.dir}/data`, "-p", `${this.port}`, "-k", this.dir, "-h", "127.0.0.1"];
     const settings = this.#settings.flatMap(setting => ["-c", setting]);
     const command = [`${programs()}/postgres`, ...fixed, ...settings];
-    const guard = spawn("sh", ["-c", guardScript, this.dir, ...command], {
+    const server = await GuardedProcess.start(command, {
       ...asUser,
+      dir: this.dir,
       cwd: this.dir,
-      stdio: ["pipe", "pipe", "ignore"],
+      signal: "QUIT",
     });
-    this.#guard = guard;
-    this.#pid = await new Promise<number>((resolve, reject) => {
-      guard.once("error", reject);
-      guard.stdout?.once("data", chunk => resolve(Number(`${chunk}`)));
-    });
-    release(guard);
+    this.#process = server;
     await until(`PostgreSQL answers on port ${this.port}`, () => {
-      if (guard.exitCode !== null) throw new Error(`Cannot start PostgreSQL on port ${this.port}`);
+      if (server.hasEnded) throw new Error(`Cannot start PostgreSQL on port ${this.port}`);
       return this.query("select 1").then(
         () => true,
         () => false,
@@ -161,12 +127,9 @@ export class PostgresProcess implements AsyncDisposable {
 
   /** Ends the server at once, without any chance to finish: what is committed is in its log alone. */
   async kill(): Promise<void> {
-    const guard = this.#guard;
-    if (guard === undefined) return;
-    this.#guard = undefined;
-    guard.stdin?.end("QUIT\n");
-    guard.ref();
-    if (guard.exitCode === null) await new Promise(resolve => guard.once("exit", resolve));
+    const server = this.#process;
+    this.#process = undefined;
+    await server?.end("QUIT");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -184,18 +147,10 @@ export class PostgresProcess implements AsyncDisposable {
   }
 
   async #signal(name: NodeJS.Signals): Promise<void> {
-    const children = spawnSync("ps", ["-o", "pid=", "--ppid", `${this.#pid}`], { encoding: "utf8" }).stdout;
-    for (const pid of [this.#pid, ...children.trim().split(/\s+/).map(Number)]) process.kill(pid, name);
-  }
-}
-
-/** Lets the test process end although the server runs; the guard stops the server then. */
-function release(guard: ChildProcess): void {
-  guard.unref();
-  guard.stdout?.destroy();
-  const stdin: unknown = guard.stdin;
-  if (typeof stdin === "object" && stdin !== null && "unref" in stdin && typeof stdin.unref === "function") {
-    stdin.unref();
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error("PostgreSQL does not run");
+    const children = spawnSync("ps", ["-o", "pid=", "--ppid", `${pid}`], { encoding: "utf8" }).stdout;
+    for (const each of [pid, ...children.trim().split(/\s+/).map(Number)]) process.kill(each, name);
   }
 }
 

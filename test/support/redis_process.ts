@@ -1,27 +1,12 @@
 /** Starts one throw-away redis-server process that cannot outlive the test process. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "./free_port.ts";
+import { GuardedProcess, serverDirectory } from "./guarded_process.ts";
 import { until } from "./until.ts";
 
 const startAttemptsMax = 5;
-
-/**
- * The shell ends with the server, and its reader outlives a test process that died in any way just long enough to
- * kill the server and to remove its directory ($0): stdin closes then. A line first means: send this signal and keep the directory.
- */
-const guardScript = `exec 3<&0
-redis-server "$@" 3<&- >/dev/null 2>&1 & pid=$!; echo "$pid"
-{ read -r last <&3; kill "-\${last:-KILL}" "$pid"; [ -n "$last" ] || rm -rf "$0"; } >/dev/null 2>&1 &
-wait "$pid"`;
-
-const dirs = new Set<string>();
-process.once("exit", () => {
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
-});
 
 /** The reason to skip tests that need a real Redis, or false where it can be started. */
 export function redisAvailable(): string | false {
@@ -35,7 +20,7 @@ export class RedisProcess {
   readonly port: number;
   readonly dir: string;
   readonly #extra: readonly string[];
-  #guard: ChildProcess | undefined;
+  #process: GuardedProcess | undefined;
   #pid = 0;
 
   private constructor(port: number, dir: string, extra: readonly string[]) {
@@ -46,8 +31,7 @@ export class RedisProcess {
 
   /** Starts a server on a free port with further redis-server arguments, again elsewhere if the port was lost. */
   static async start(extra: readonly string[] = []): Promise<RedisProcess> {
-    const dir = mkdtempSync(join(tmpdir(), "gs-redis-"));
-    dirs.add(dir);
+    const dir = serverDirectory("gs-redis-");
     for (let attempt = 1; ; attempt++) {
       const server = new RedisProcess(await freePort(), dir, extra);
       try {
@@ -79,17 +63,12 @@ export class RedisProcess {
   async launch(): Promise<void> {
     const fixed = ["--port", `${this.port}`, "--bind", "127.0.0.1", "--unixsocket", this.socket];
     const volatile = ["--dir", this.dir, "--save", "", "--appendonly", "no", "--daemonize", "no"];
-    const guard = spawn("sh", ["-c", guardScript, this.dir, ...fixed, ...volatile, ...this.#extra], {
-      stdio: ["pipe", "pipe", "ignore"],
-    });
-    this.#guard = guard;
-    this.#pid = await new Promise<number>((resolve, reject) => {
-      guard.once("error", reject);
-      guard.stdout?.once("data", chunk => resolve(Number(`${chunk}`)));
-    });
-    release(guard);
+    const command = ["redis-server", ...fixed, ...volatile, ...this.#extra];
+    const server = await GuardedProcess.start(command, { dir: this.dir, signal: "KILL" });
+    this.#process = server;
+    this.#pid = server.pid;
     await until(`redis-server answers on port ${this.port}`, () => {
-      if (guard.exitCode !== null) throw new Error(`Cannot start redis-server on port ${this.port}`);
+      if (server.hasEnded) throw new Error(`Cannot start redis-server on port ${this.port}`);
       return this.command("PING").then(
         answer => answer === "PONG",
         () => false,
@@ -122,13 +101,11 @@ export class RedisProcess {
   }
 
   async #end(last: "KILL" | "TERM"): Promise<void> {
-    const guard = this.#guard;
-    if (guard === undefined) return;
-    this.#guard = undefined;
-    if (last === "KILL") signal(this.#pid, "SIGKILL");
-    guard.stdin?.end(`${last}\n`);
-    guard.ref();
-    if (guard.exitCode === null) await new Promise(resolve => guard.once("exit", resolve));
+    const server = this.#process;
+    if (server === undefined) return;
+    this.#process = undefined;
+    if (last === "KILL") signal(server.pid, "SIGKILL");
+    await server.end(last);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -159,16 +136,6 @@ export class RedisProcess {
   /** Removes every key. */
   async flush(): Promise<void> {
     await this.command("FLUSHALL");
-  }
-}
-
-/** Lets the test process end although the server runs; the guard kills the server then. */
-function release(guard: ChildProcess): void {
-  guard.unref();
-  guard.stdout?.destroy();
-  const stdin: unknown = guard.stdin;
-  if (typeof stdin === "object" && stdin !== null && "unref" in stdin && typeof stdin.unref === "function") {
-    stdin.unref();
   }
 }
 

@@ -365,7 +365,7 @@ type ReceivedSessionRecord = Omit<SignedSessionRecord, "signUp"> & {
 /** Verifies the signature of a record of unknown origin, as it was received, in constant time. */
 export function verifyRecord(key: Uint8Array, received: ReceivedSessionRecord): boolean {
   const { signup, signUp = signup ?? Number.NaN } = received;
-  // Whoever reads either must not read a time that nobody signed.
+  // A caller may read either member, so both must be the signed time.
   if (signup !== undefined && signup !== signUp) return false;
   const record = { ...received, signUp };
   if (!isRecordShaped(record)) return false;

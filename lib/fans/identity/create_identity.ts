@@ -139,7 +139,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     codes: codesOfUsers,
     limiter: attemptLimiter(services),
     audit: new Audit(store, secret, logger),
-    idleUsers: new IdleUsers({ ...services, sessions }),
+    idleUsers: new IdleUsers({ ...services, sessions, codes: codesOfUsers }),
     merges: new AccountMerges({ ...services, sessions, holder: uuid(random) }),
     mailer: services.mailer ?? createNoMailer(logger),
     background: new BackgroundWork(logger),

@@ -15,7 +15,7 @@ export const mergedUserKind = "mergedUser";
 const kinds: readonly UserRecordKind[] = [
   {
     name: "account",
-    description: "The user of a project, with devices, logins and a ban. Credentials are named, not shown.",
+    description: "The user of a project, with devices, logins and a ban. Credentials are named, not shown",
     stored: ["project/user user", "project/user name"],
     removal: "removed",
   },

@@ -294,14 +294,15 @@ export class Users {
    * can be repeated.
    */
   async remove(projectId: string, userId: string): Promise<void> {
-    await this.#store.commit(mergesPartition(projectId), {
-      writes: [{ type: "delete", shape: "record", key: mergeRead(userId).key }],
-    });
     await this.#store.commit(userPartition(projectId, userId), {
       writes: [
         ...["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key }) as const),
         { type: "delete", shape: "board", key: mergedKey },
       ],
+    });
+    // Last, as the removal of the user who took this one over finds it by the note.
+    await this.#store.commit(mergesPartition(projectId), {
+      writes: [{ type: "delete", shape: "record", key: mergeRead(userId).key }],
     });
   }
 

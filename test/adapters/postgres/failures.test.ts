@@ -50,7 +50,7 @@ describe("a PostgreSQL store whose server fails", { skip: postgresAvailable() },
     await load.verify();
   });
 
-  it("loses and doubles nothing between two processes, whose commits wait for each other", async () => {
+  it("loses and doubles nothing between two clients, whose commits wait for each other", async () => {
     const schema = freshSchema();
     const stores = [0, 1].map(() => createPostgresStore({ server: server.url, schema }));
     const add = (store: Store, n: number): Promise<unknown> =>

@@ -20,10 +20,6 @@ import {
 } from "../../../adapters/postgres/mod.ts";
 import { freshSchema, sharedPostgres } from "../../support/postgres.ts";
 
-const tables = [
-  ...["records", "heads", "removed_heads", "fields", "log_entries", "members", "blocks"],
-  ...["topics", "messages", "limits", "uploads", "chunks", "blobs"],
-];
 const start = 1_700_000_000_000;
 
 interface Opened<T> {
@@ -53,7 +49,9 @@ function opener<T extends AsyncDisposable>(
       admin = new Client(server.url);
       await admin.connect();
     } else {
-      await admin?.query(tables.map(table => `delete from ${schema}.${table}`).join("; "));
+      const tables = await admin?.query("select tablename from pg_tables where schemaname = $1", [schema]);
+      const names = tables?.rows.map(({ tablename }) => `${schema}.${tablename}`) ?? [];
+      await admin?.query(names.map(name => `delete from ${name}`).join("; "));
     }
     now = start;
     const advance = (ms: number): void => {

@@ -220,7 +220,7 @@ const otherWays: readonly Enter[] = [
 ];
 
 describe("a registration that breaks off", () => {
-  it("leaves the address to whoever gets in within a minute, by password or code", async () => {
+  it("keeps the address for the first who logs in within a minute, by password or code", async () => {
     let at = 0;
     // The first step after which there is an account; it would be free again after the minute.
     while (!(await getsIn(byPassword, at))) at += 1;

@@ -15,7 +15,7 @@ export function App({ client, eventId }: { readonly client: Client; readonly eve
     <FanProvider client={client}>
       <Door />
       <Points />
-      <Board />
+      <Board eventId={eventId} />
       <Show eventId={eventId} />
     </FanProvider>
   );
@@ -66,13 +66,15 @@ function Points() {
   );
 }
 
-function Board() {
+function Board({ eventId }: { readonly eventId: string }) {
   const [leaderboardId, setId] = useState("overall");
-  const { data, error, isLoading, isLost } = useLeaderboard({ leaderboardId });
+  const board = leaderboardId === "show" ? { leaderboardId: "overall", eventId } : { leaderboardId };
+  const { data, error, isLoading, isLost } = useLeaderboard(board);
   return (
     <section aria-busy={isLoading || isLost}>
       <select value={leaderboardId} onChange={event => setId(event.target.value)} aria-label="Board">
         <option>overall</option>
+        <option>show</option>
         <option>unknown</option>
       </select>
       <ol>

@@ -33,6 +33,7 @@ export interface RemovalsOptions {
   readonly codes: Codes;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Removes a user from other areas. It may be called again after an interruption. */
   readonly onRemove: OnRemove;
   readonly removeScores: OnRemove;
   /** Tests if a user has transactions again, as a back end has reported the id since. */
@@ -51,8 +52,9 @@ export class Removals {
   }
 
   /** Removes a user with everything that the platform keeps about it, and the users who were merged into it. */
-  remove(projectId: string, userId: string): Promise<void> {
-    return this.#begin(projectId, userId, []);
+  async remove(projectId: string, userId: string): Promise<void> {
+    await this.#schedule(boards.begun, memberOf(projectId, userId));
+    await this.#run(projectId, userId);
   }
 
   /** Tests if there is something to remove about a user who did not sign up, but whom back ends reported. */
@@ -81,24 +83,17 @@ export class Removals {
     }
   }
 
-  async #begin(projectId: string, userId: string, mergedInto: readonly string[]): Promise<void> {
-    await this.#schedule(boards.begun, memberOf(projectId, userId));
-    await this.#run(projectId, userId, mergedInto);
-  }
-
-  async #run(projectId: string, userId: string, mergedInto: readonly string[] = []): Promise<void> {
-    const { store, users, codes } = this.#options;
-    // Null: the user did not sign up, or only the last step is missing. All steps can be repeated.
-    const user = await users.update(projectId, userId, retired);
-    const chain = [...mergedInto, userId];
-    for (const merged of await mergedUsers(store, projectId, userId)) {
-      // Merges that raced may have closed a circle.
-      if (!chain.includes(merged)) await this.#begin(projectId, merged, chain);
-    }
-    if (user?.account !== undefined) await codes.revoke(projectId, user.account.email);
-    await removeUser(this.#options, projectId, user ?? { userId });
-    const member = memberOf(projectId, userId);
-    await this.#schedule(boards.ended, member, [{ type: "unscore", key: boards.begun, member }]);
+  async #run(projectId: string, userId: string): Promise<void> {
+    const { users, store, clock } = this.#options;
+    await users.update(projectId, userId, retired);
+    const removed = await removeUser(this.#options, projectId, userId);
+    const writes: Write[] = removed.map(id => {
+      const member = memberOf(projectId, id);
+      return { type: "score", op: "set", key: boards.ended, member, score: clock() };
+    });
+    await store.commit(this.#partition, {
+      writes: [...writes, { type: "unscore", key: boards.begun, member: memberOf(projectId, userId) }],
+    });
   }
 
   /** Takes the user off the boards and indexes that a late score reached; lists one who has begun anew. */
@@ -114,10 +109,10 @@ export class Removals {
     await store.commit(this.#partition, { writes: [{ type: "unscore", key: boards.ended, member }] });
   }
 
-  async #schedule(board: Board, member: string, more: readonly Write[] = []): Promise<void> {
+  async #schedule(board: Board, member: string): Promise<void> {
     const { store, clock } = this.#options;
     await store.commit(this.#partition, {
-      writes: [{ type: "score", op: "set", key: board, member, score: clock() }, ...more],
+      writes: [{ type: "score", op: "set", key: board, member, score: clock() }],
     });
   }
 }
@@ -130,25 +125,34 @@ function retired(user: User): User {
   return { ...user, isRetired: true };
 }
 
-/** Removes a user from other areas. It may be called again after an interruption. */
 export type OnRemove = (projectId: string, userId: string) => Promise<void>;
 
 /**
- * Ends the sessions of a user, removes it from other areas, releases its lookup keys and removes its records. The user's
- * record goes last, so that an interrupted removal can be repeated.
+ * Removes a user and first the users who were merged into it: ends sessions, removes state of other areas, releases lookup keys and
+ * removes records. Returns the ids of all of them. Each user's record goes last, so that an interrupted removal can be repeated.
  */
 export async function removeUser(
-  services: { readonly users: Users; readonly sessions: Sessions; readonly onRemove: OnRemove },
+  services: Pick<RemovalsOptions, "store" | "users" | "sessions" | "codes" | "onRemove">,
   projectId: string,
-  user: User | Pick<User, "userId">,
-): Promise<void> {
-  const { users, sessions, onRemove } = services;
-  const { userId } = user;
+  userId: string,
+  /** Ids of the users who are being removed already: racing merges may have closed a circle. */
+  above: readonly string[] = [],
+): Promise<readonly string[]> {
+  const { store, users, sessions, codes, onRemove } = services;
+  const chain = [...above, userId];
+  const removed: string[] = [];
+  for (const merged of await mergedUsers(store, projectId, userId)) {
+    if (!chain.includes(merged)) removed.push(...(await removeUser(services, projectId, merged, chain)));
+  }
+  // Null: the user never signed up, or only the last step is missing. A back end may have opened sessions all the same.
+  const user = await users.findById(projectId, userId);
+  if (user?.account !== undefined) await codes.revoke(projectId, user.account.email);
   await sessions.revokeAll(projectId, userId, { isFinal: true });
   await onRemove(projectId, userId);
-  const keys = "sealedId" in user ? users.keysOf(user) : [];
+  const keys = user === null ? [] : users.keysOf(user);
   await Promise.all(keys.map(key => users.release(projectId, key, userId)));
   await users.remove(projectId, userId);
+  return [...removed, userId];
 }
 
 /** Time between two sweeps of a project, in ms: an hour. */
@@ -202,12 +206,8 @@ const boardCount = 16;
 const concurrentMax = 16;
 const boardKey = "seen";
 
-export interface IdleUsersOptions {
-  readonly store: Store;
-  readonly users: Users;
-  readonly sessions: Sessions;
-  readonly clock: Clock;
-  readonly onRemove: OnRemove;
+export interface IdleUsersOptions
+  extends Pick<RemovalsOptions, "store" | "users" | "sessions" | "codes" | "clock" | "onRemove"> {
   /** Tests if a user has something worth keeping, for example points. */
   readonly isWorthKeeping: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
 }
@@ -274,7 +274,7 @@ export class IdleUsers {
       await this.noteActivity(projectId, userId);
       return "kept";
     }
-    await removeUser(this.#options, projectId, retired);
+    await removeUser(this.#options, projectId, userId);
     await this.#forget(projectId, userId);
     return "removed";
   }

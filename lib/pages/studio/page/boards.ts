@@ -54,7 +54,8 @@ export async function readBoards({
   };
 }
 
-function shownIn(section: unknown, ...fallback: readonly string[]): readonly BoardSettings[] {
+/** Lists the boards of a section of settings that are not hidden; the fallback where the section is missing. */
+export function shownIn(section: unknown, ...fallback: readonly string[]): readonly BoardSettings[] {
   if (!Array.isArray(section)) return fallback.map(id => ({ id }));
   return (section as readonly BoardSettings[]).filter(({ visibility }) => visibility !== "hidden");
 }

@@ -7,6 +7,7 @@ import type { FieldError } from "../../../client/mod.ts";
 import { contrast, contrastMin, nearestReadable } from "../../shared/colours.ts";
 import { Preview } from "../../shared/page/preview_frame.tsx";
 import type { Resource } from "./api.ts";
+import { shownIn } from "./boards.ts";
 import { Moved } from "./documents/editor.tsx";
 import { type Live, type Saved, useSaved } from "./documents/saved.ts";
 import { messageOf } from "./problem.ts";
@@ -554,8 +555,7 @@ async function readPage(
     readonly locales: readonly string[];
     readonly services?: Members;
   };
-  const declared = Array.isArray(services?.leaderboards) ? (services.leaderboards as readonly Members[]) : [];
-  boards.current = declared.filter(({ visibility }) => visibility !== "hidden").map(({ id }) => String(id));
+  boards.current = shownIn(services?.leaderboards).map(({ id }) => id);
   const show = (services?.show ?? {}) as Members;
   return { value: { name, locales, show }, tag: headers.get("etag") ?? "" };
 }

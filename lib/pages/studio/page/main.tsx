@@ -12,7 +12,7 @@ import type { Share } from "./share.tsx";
 import { askToSignIn } from "./sign_in.ts";
 import { announce, Menu, Problem, Questions, said } from "./ui.tsx";
 import { historyOf } from "./undo.ts";
-import { refusalOf, type View, type ViewContext, type ViewEntry } from "./view.ts";
+import { refusalOf, type SignedIn, type View, type ViewContext, type ViewEntry } from "./view.ts";
 import { views } from "./views.ts";
 
 const above: Readonly<Record<ScopeType, string>> = {
@@ -24,7 +24,7 @@ const above: Readonly<Record<ScopeType, string>> = {
 
 /** The script is in a folder of its own below the address of the platform. */
 const api = new Api(new URL("..", import.meta.url).href.replace(/\/$/, ""), signIn);
-const user = signal<{ readonly email: string; readonly isOperator: boolean } | null>(null);
+const user = signal<SignedIn | null>(null);
 
 /** Time for which what the page says is on the screen, in ms. */
 const saidMs = 6_000;
@@ -66,8 +66,9 @@ function signIn(): Promise<void> {
 }
 
 async function readUser(): Promise<void> {
-  const { attributes } = await api.control.readMe({});
+  const { id, attributes } = await api.control.readMe({});
   user.value = {
+    id,
     email: textOf({ attributes: { ...attributes } }, "email"),
     isOperator: attributes.system_role === "operator",
   };
@@ -111,7 +112,7 @@ async function show(): Promise<void> {
     const guard = (question: () => boolean): void => {
       if (!left.aborted) isUnsaved = question;
     };
-    const context = { api, place, ...scope, signal: left, guard, announce };
+    const context = { api, place, ...scope, signal: left, guard, announce, user };
     scene.value = { place, ...scope, shown: { View, context } };
   } catch (error) {
     if (!left.aborted) scene.value = { ...known, place, shown: { error } };

@@ -1,8 +1,16 @@
 /** What a view is, and what it gets. */
 
+import type { ReadonlySignal } from "@preact/signals";
 import type { VNode } from "preact";
 import type { Api, Resource, Role } from "./api.ts";
 import type { Place } from "./places.ts";
+
+/** An author as the page shows it. */
+export interface SignedIn {
+  readonly id: string;
+  readonly email: string;
+  readonly isOperator: boolean;
+}
 
 export interface ViewContext {
   readonly api: Api;
@@ -15,6 +23,8 @@ export interface ViewContext {
   readonly guard: (isUnsaved: () => boolean) => void;
   /** Says something in the live region of the page. */
   readonly announce: (text: string) => void;
+  /** The author who is signed in; null: it is still being read. */
+  readonly user: ReadonlySignal<SignedIn | null>;
   /** The user's role at the place. */
   readonly role: Role | null;
   /** Addresses of admins, whom to ask for another role. */

@@ -20,7 +20,7 @@ const typeOf = (name: string) => {
 };
 
 describe("fans without a name", () => {
-  it("are guests, told apart by the beginning of their id", () => {
+  it("are guests with the beginning of their id", () => {
     assert.deepEqual(
       ["Ann", "", null].map(name => fanName(name, "9e7b1d54-3c28-4b6f-a1d5-70c4e8f2b933")),
       ["Ann", "Guest 9e7b1d54…", "Guest 9e7b1d54…"],

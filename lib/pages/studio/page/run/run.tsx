@@ -110,7 +110,7 @@ function Bar({ context, desk }: PartProps) {
         )}
         <Act onPress={() => setShares(true)}>Share</Act>
       </div>
-      <Figures desk={desk} />
+      <Figures context={context} desk={desk} />
       {shares && <Share context={context} onClose={() => setShares(false)} />}
       {asks && <Times desk={desk} close={() => setAsks(false)} />}
     </section>
@@ -125,14 +125,14 @@ function Clock({ desk, since }: { readonly desk: Desk; readonly since: number })
   );
 }
 
-function Figures({ desk }: { readonly desk: Desk }) {
-  const { figures, watching, latency, lostAt, colleagues, userId } = desk.rundown;
+function Figures({ context, desk }: PartProps) {
+  const { figures, watching, latency, lostAt, colleagues } = desk.rundown;
   const plot = useRef<HTMLSpanElement>(null);
   const line = useMemo(() => drawLine(windowMs, 24, values => [0, Math.max(1, ...values)]), []);
   const { actions, perSecond } = figures.value;
   useEffect(() => plot.current?.append(line.element), []);
   useEffect(() => line.add(performance.now(), perSecond), [figures.value]);
-  const others = othersOf(colleagues.value, userId.value);
+  const others = othersOf(colleagues.value, context.user.value?.id ?? null);
   const figure = (label: string, value: string) => (
     <div class="figure">
       <dd>{value}</dd>

@@ -115,8 +115,6 @@ export class Rundown {
   /** Time of the newest answer on its way, in ms. */
   readonly latency = signal<number | null>(null);
   readonly colleagues = signal<readonly Colleague[]>([]);
-  /** Id of the author of this window; null: nobody knows yet. */
-  readonly userId = signal<string | null>(null);
   readonly isByClock: boolean;
   readonly #context: ViewContext;
   readonly #say: (where: Whereabouts) => void;
@@ -159,12 +157,6 @@ export class Rundown {
     repeat(() => this.#readStats(), { everyMs: statsMs, signal: until, report: error => this.#heard(error) });
     repeat(() => this.#readElements(), { everyMs: elementsMs, signal: until, report: () => {} });
     repeat(() => this.#readReach(), { everyMs: reachMs, signal: until, report: () => {} });
-    api.control.readMe({}, { signal: until }).then(
-      ({ id }) => {
-        this.userId.value = id;
-      },
-      () => {},
-    );
     const live = followAuthoring(api, this.projectId, until);
     const stop = effect(() => {
       if (live.value !== null) this.#hearAuthors(live.value);
