@@ -142,6 +142,14 @@ const definitions = {
     otherwise: "in memory",
     schema: v.pipe(v.string(), v.check(accepts(checkServer), serverForm)),
   }),
+  store: variable({
+    name: "GRANDSTAND_STORE",
+    flag: "store",
+    value: "module",
+    description: "Keep state in a store of your own: a JavaScript module whose default export makes it",
+    otherwise: "in memory",
+    schema: path,
+  }),
   data: variable({
     name: "GRANDSTAND_DATA",
     flag: "data",
@@ -546,9 +554,14 @@ function unknownVariables(environment: Environment): readonly string[] {
 
 /** Reports combinations of settings that cannot work. */
 function impossibleCombinations(settings: Settings, demo: boolean): readonly string[] {
-  const { redis, postgres, data, workers, exports, loyalty, defaultSpaceId } = settings;
+  const { redis, postgres, store, data, workers, exports, loyalty, defaultSpaceId } = settings;
   const problems: string[] = [];
-  const stores = { GRANDSTAND_REDIS: redis, GRANDSTAND_POSTGRES: postgres, GRANDSTAND_DATA: data };
+  const stores = {
+    GRANDSTAND_REDIS: redis,
+    GRANDSTAND_POSTGRES: postgres,
+    GRANDSTAND_STORE: store,
+    GRANDSTAND_DATA: data,
+  };
   const named = Object.entries(stores).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (named.length > 1) {
     problems.push(
@@ -556,9 +569,9 @@ function impossibleCombinations(settings: Settings, demo: boolean): readonly str
     );
   }
   for (const [name, value] of Object.entries({ GRANDSTAND_WORKERS: workers, GRANDSTAND_EXPORTS: exports })) {
-    if (value !== "off" || redis !== undefined || postgres !== undefined) continue;
+    if (value !== "off" || (redis ?? postgres ?? store) !== undefined) continue;
     problems.push(
-      `${name} must not be off without GRANDSTAND_REDIS or GRANDSTAND_POSTGRES: no worker can share another store`,
+      `${name} must not be off without GRANDSTAND_REDIS, GRANDSTAND_POSTGRES or GRANDSTAND_STORE: no worker can share another store`,
     );
   }
   if (loyalty !== undefined && defaultSpaceId === undefined && !demo) {

@@ -14,6 +14,11 @@ export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
     description: "The PostgreSQL of the deployment",
     variable: "GRANDSTAND_POSTGRES",
   },
+  store: {
+    value: "module",
+    description: "The module of a store of your own",
+    variable: "GRANDSTAND_STORE",
+  },
   data: {
     value: "folder",
     description: "The folder of its data; its server must not run",

@@ -58,6 +58,7 @@ export type {
   Limiter,
   LimitRule,
   LimitVerdict,
+  OwnStorage,
   PartitionLister,
   Queue,
   QueueMessage,

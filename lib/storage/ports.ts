@@ -1,4 +1,4 @@
-import type { Partition } from "./contract.ts";
+import type { Partition, Store } from "./contract.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
@@ -129,6 +129,19 @@ export interface Queue extends AsyncDisposable {
   depth(topic: string): Promise<number>;
   /** Returns the Unix ms at which the oldest message that is not settled was accepted; null where there is none. */
   oldest(topic: string): Promise<number | null>;
+}
+
+/** A storage of your own: what the default export of the module of `GRANDSTAND_STORE` returns or resolves with. */
+export interface OwnStorage {
+  readonly store: Store & PartitionLister;
+  /** Several processes share the storage only if it has a queue. @default messages in the store, for one process */
+  readonly queue?: Queue | undefined;
+  /** @default each process counts in its memory */
+  readonly limiter?: Limiter | undefined;
+  /** @default what `GRANDSTAND_BLOBS` names, else memory */
+  readonly blobs?: Blobs | undefined;
+  /** Runs after all of these are closed, for example to close the connections that they share. */
+  close?(): Promise<void>;
 }
 
 export const windowBuckets = 100;

@@ -36,7 +36,7 @@ import { DemoShow } from "../services/demo_show.ts";
 import { type MailService, openMail, outboxArea, outboxPath } from "../services/mail.ts";
 import { openDocs, openShow, openStudio } from "../services/pages.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
-import { closeStorage, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
+import { closeStorage, hasStore, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
 
 interface ServeCommandOptions {
   readonly demo: boolean;
@@ -86,7 +86,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     running.workers = startWorkers(platform, config, { logger, metrics });
     handler = platform.fetch;
     const lines = [`Grandstand ${version} listens on ${server.url} (${storage.description})`];
-    if (!options.demo && (config.redis ?? config.postgres ?? config.data) === undefined) {
+    if (!options.demo && !hasStore(config)) {
       const detail =
         "Nothing will outlast this process: set GRANDSTAND_REDIS, GRANDSTAND_POSTGRES or GRANDSTAND_DATA";
       logger.log("warn", "store_in_memory", { detail });
@@ -264,12 +264,12 @@ async function stopAll(
 }
 
 export async function runWorker(config: Config, { logger }: { readonly logger: Logger }): Promise<Running> {
-  if ((config.redis ?? config.postgres) === undefined) {
+  if ((config.redis ?? config.postgres ?? config.store) === undefined) {
     throw new Error(
-      "GRANDSTAND_REDIS or GRANDSTAND_POSTGRES must name the store of the servers, as memory is not shared between processes.",
+      "GRANDSTAND_REDIS, GRANDSTAND_POSTGRES or GRANDSTAND_STORE must name the store of the servers, as memory is not shared between processes.",
     );
   }
-  const storage = await openStorage(config, logger);
+  const storage = await openStorage({ ...config, workers: "off" }, logger);
   const running = runningParts(storage);
   try {
     const mail = await openMail(config, { demo: false, logger });

@@ -29,7 +29,7 @@ import { sealAnew } from "../../lib/platform/sealing.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
-import { closeStorage, loadPostgres, openStorage, type Storage } from "../services/storage.ts";
+import { closeStorage, hasStore, loadPostgres, openStorage, type Storage } from "../services/storage.ts";
 import { environmentWith } from "./files.ts";
 
 /**
@@ -297,11 +297,11 @@ async function inStore<R>(
 /** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */
 async function storeConfig(
   command: string,
-  { redis, postgres, data, "env-file": envFile }: StoreFlags,
+  { redis, postgres, store, data, "env-file": envFile }: StoreFlags,
   { needsSecret }: { readonly needsSecret: boolean },
 ): Promise<Config> {
   const environment = await environmentWith(envFile);
-  const result = readConfig({ environment, flags: { redis, postgres, data }, demo: !needsSecret });
+  const result = readConfig({ environment, flags: { redis, postgres, store, data }, demo: !needsSecret });
   if (!result.ok) {
     throw new CliError(exits.usage, "Cannot use the settings", {
       code: "wrong_settings",
@@ -309,8 +309,10 @@ async function storeConfig(
     });
   }
   const { config } = result;
-  if ((config.redis ?? config.postgres ?? config.data) === undefined) {
-    throw wrongUsage(`${command} needs --redis, --postgres or --data: memory does not outlast the command`);
+  if (!hasStore(config)) {
+    throw wrongUsage(
+      `${command} needs --redis, --postgres, --store or --data: memory does not outlast the command`,
+    );
   }
   return config;
 }
@@ -344,11 +346,14 @@ async function inFolder(
   flags: Parameters<CliContext["backUp"]>[0],
   work: (folder: string) => Promise<BackupFacts>,
 ): Promise<BackupFacts> {
-  const { data, postgres } = await storeConfig(command, flags, { needsSecret: false });
+  const { data, postgres, store } = await storeConfig(command, flags, { needsSecret: false });
   if (postgres !== undefined) {
     throw wrongUsage(`${command} is for data folders: PostgreSQL has its own backups`, {
       hint: "Use pg_dump, or pg_basebackup with an archive of its log",
     });
+  }
+  if (store !== undefined) {
+    throw wrongUsage(`${command} is for data folders: a store of your own needs backups of its own`);
   }
   if (data === undefined) {
     throw wrongUsage(`${command} is for data folders: Redis has its own backups`, {

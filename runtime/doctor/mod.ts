@@ -14,7 +14,7 @@ import { silentLogger, type Timer } from "../../lib/http/mod.ts";
 import { systemTimer } from "../../lib/http/requests/body.ts";
 import { mapConcurrent } from "../../lib/storage/background/mod.ts";
 import type { Config } from "../config.ts";
-import { loadPostgres, openStorage, type Storage } from "../services/storage.ts";
+import { closeStorage, loadPostgres, openStorage, type Storage } from "../services/storage.ts";
 
 /** The findings, and the storage if it can be used; the caller closes it. */
 interface Examination {
@@ -37,18 +37,22 @@ export async function examine(config: Config, timer: Timer = systemTimer): Promi
   return { findings: found, storage };
 }
 
-/** Opens the storage, which a data folder refuses while a server uses it. */
+/** Opens the storage, which a data folder refuses while a server uses it, and a store of one's own may refuse. */
 async function open(config: Config, timer: Timer): Promise<Examination> {
   let storage: Storage | null = null;
   const findings = await runCheck(
     {
       name: serverCheck(config) === null ? "store" : "storage",
-      advice: "Stop the server that uses the folder, or restore the folder from a backup",
+      advice:
+        config.store === undefined
+          ? "Stop the server that uses the folder, or restore the folder from a backup"
+          : "See that GRANDSTAND_STORE names the module, that it can be imported, and that its store can be reached",
       async run() {
-        storage = await openStorage(config, silentLogger);
+        storage = await openAnswering(config);
+        const { description } = storage;
         return {
           status: "ok",
-          seen: `${storage.description[0]?.toUpperCase()}${storage.description.slice(1)}`,
+          seen: `${description[0]?.toUpperCase()}${description.slice(1)}`,
           advice: null,
         };
       },
@@ -58,6 +62,18 @@ async function open(config: Config, timer: Timer): Promise<Examination> {
   // The findings of a server say the same.
   const isRedundant = serverCheck(config) !== null && storage !== null;
   return { findings: isRedundant ? [] : findings, storage };
+}
+
+/** Opens the storage. A server is asked by a check of its own, so here a store of one's own is. */
+async function openAnswering(config: Config): Promise<Storage> {
+  const storage = await openStorage(config, silentLogger);
+  try {
+    if (config.store !== undefined) await storage.store.ping();
+    return storage;
+  } catch (error) {
+    await closeStorage(storage);
+    throw error;
+  }
 }
 
 const versionMin = [6, 2] as const;

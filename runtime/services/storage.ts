@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { access } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Logger } from "../../lib/http/mod.ts";
-import type { Blobs, Limiter, PartitionLister, Queue, Store } from "../../lib/storage/mod.ts";
+import type { Blobs, Limiter, OwnStorage, PartitionLister, Queue, Store } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 
 export interface Storage {
@@ -14,10 +16,18 @@ export interface Storage {
   readonly blobs: Blobs;
   /** Describes for people where state is kept. */
   readonly description: string;
+  /** Runs after everything is closed. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
+
+/** Tells whether the settings name a store that outlasts the process. */
+export function hasStore({ redis, postgres, store, data }: Config): boolean {
+  return (redis ?? postgres ?? store ?? data) !== undefined;
 }
 
 /** Opens the storage that the settings name. Each adapter is loaded only if it is used. */
 export async function openStorage(config: Config, logger: Logger): Promise<Storage> {
+  if (config.store !== undefined) return await openOwn(config.store, config);
   const blobs = await openBlobs(config);
   if (config.redis !== undefined) return { ...(await openRedis(config.redis)), blobs };
   if (config.postgres !== undefined) return { ...(await openPostgres(config.postgres)), blobs };
@@ -48,22 +58,88 @@ export async function tryFolderOfFiles({ blobs: folder }: Config, { blobs }: Sto
     await blobs.put(name, new Blob(["."]).stream());
     await blobs.remove(name);
   } catch (cause) {
-    throw unusable("GRANDSTAND_BLOBS", cause);
+    throw unusable("the folder of GRANDSTAND_BLOBS", cause);
   }
 }
 
-function unusable(variable: string, cause: unknown): Error {
+function unusable(what: string, cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new Error(`Cannot use the folder of ${variable}: ${reason}`, { cause });
+  return new Error(`Cannot use ${what}: ${reason}`, { cause });
 }
 
 /** Closes everything, the store last. */
-export async function closeStorage({ store, limiter, localLimiter, queue, blobs }: Storage): Promise<void> {
+export async function closeStorage(storage: Storage): Promise<void> {
+  const { store, limiter, localLimiter, queue, blobs, close } = storage;
   await blobs[Symbol.asyncDispose]();
   await queue[Symbol.asyncDispose]();
   await limiter[Symbol.asyncDispose]();
   await localLimiter?.[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
+  await close?.();
+}
+
+/** The methods that an own storage must have. */
+const ownMethods = {
+  store: ["read", "commit", "ping", "partitions"],
+  queue: ["push", "take", "ack", "release", "depth", "oldest"],
+  limiter: ["take", "reset"],
+  blobs: ["put", "get", "remove"],
+} as const;
+
+/** Opens the storage that a module of the deployment makes. @throws {Error} The module cannot be used; the message says why. */
+async function openOwn(file: string, config: Config): Promise<Storage> {
+  const own = await makeOwn(file);
+  const needsQueue = config.workers === "off" || config.exports === "off";
+  if (needsQueue && own.queue === undefined) {
+    await own.store[Symbol.asyncDispose]();
+    await own.close?.();
+    throw unusable(ownVariable, "without a queue no worker can share the store: return one beside it");
+  }
+  const { createMemoryLimiter, createStoreQueue } = await import("../../adapters/memory/mod.ts");
+  const { store } = own;
+  return {
+    store,
+    limiter: own.limiter ?? createMemoryLimiter(),
+    localLimiter: own.limiter === undefined ? null : createMemoryLimiter(),
+    queue: own.queue ?? createStoreQueue({ store, clock: () => store.now?.() ?? Date.now() }),
+    blobs: config.blobs === undefined && own.blobs !== undefined ? own.blobs : await openBlobs(config),
+    description: `state in the store of ${file}`,
+    close: () => own.close?.() ?? Promise.resolve(),
+  };
+}
+
+const ownVariable = "the module of GRANDSTAND_STORE";
+
+async function makeOwn(file: string): Promise<OwnStorage> {
+  const path = resolve(file);
+  let made: unknown;
+  try {
+    await access(path);
+    const { default: make }: { readonly default?: unknown } = await import(pathToFileURL(path).href);
+    if (typeof make !== "function") throw new TypeError("its default export must be a function");
+    made = await make();
+  } catch (cause) {
+    throw unusable(ownVariable, cause);
+  }
+  const fault = faultOfOwn(made);
+  if (fault !== undefined) throw unusable(ownVariable, `its function must return { store }: ${fault}`);
+  return made as OwnStorage;
+}
+
+/** Returns what a made storage lacks. */
+function faultOfOwn(made: unknown): string | undefined {
+  if (typeof made !== "object" || made === null) return `it returned ${made === null ? "null" : typeof made}`;
+  for (const [part, methods] of Object.entries(ownMethods)) {
+    const found: unknown = Reflect.get(made, part);
+    if (found === undefined && part !== "store") continue;
+    if (typeof found !== "object" || found === null) return `${part} is no object`;
+    const missing = [...methods, Symbol.asyncDispose].find(
+      method => typeof Reflect.get(found, method) !== "function",
+    );
+    if (missing !== undefined) return `${part} has no method ${String(missing)}`;
+  }
+  const { traits } = Reflect.get(made, "store");
+  return typeof traits?.maxWrites === "number" ? undefined : "store has no traits";
 }
 
 async function openRedis(server: string): Promise<Omit<Storage, "blobs">> {
@@ -120,7 +196,9 @@ async function openFiles(folder: string, { fsync }: Config, logger: Logger): Pro
     });
   } catch (error) {
     // Errors of the system name the path alone.
-    throw error instanceof Error && "syscall" in error ? unusable("GRANDSTAND_DATA", error) : error;
+    throw error instanceof Error && "syscall" in error
+      ? unusable("the folder of GRANDSTAND_DATA", error)
+      : error;
   }
 }
 

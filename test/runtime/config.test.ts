@@ -148,10 +148,11 @@ describe("the settings", () => {
   it("leave no work to workers that cannot share the store", () => {
     for (const name of ["GRANDSTAND_WORKERS", "GRANDSTAND_EXPORTS"]) {
       assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_DATA: "data" }), [
-        `${name} must not be off without GRANDSTAND_REDIS or GRANDSTAND_POSTGRES: no worker can share another store`,
+        `${name} must not be off without GRANDSTAND_REDIS, GRANDSTAND_POSTGRES or GRANDSTAND_STORE: no worker can share another store`,
       ]);
       assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_REDIS: "redis://localhost" }), []);
       assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_POSTGRES: "postgres://localhost/x" }), []);
+      assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_STORE: "./store.js" }), []);
     }
   });
 
@@ -167,11 +168,12 @@ describe("the settings", () => {
     const all = problemsOf({
       GRANDSTAND_REDIS: "redis://localhost",
       GRANDSTAND_POSTGRES: "postgres://localhost/x",
+      GRANDSTAND_STORE: "./store.js",
       GRANDSTAND_DATA: "data",
     });
     assert.match(
       all.join(),
-      /^GRANDSTAND_REDIS and GRANDSTAND_POSTGRES and GRANDSTAND_DATA must not all be set/,
+      /^GRANDSTAND_REDIS and GRANDSTAND_POSTGRES and GRANDSTAND_STORE and GRANDSTAND_DATA must not all be set/,
     );
   });
 

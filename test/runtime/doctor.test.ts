@@ -88,7 +88,7 @@ describe("grandstand doctor", { skip: built === undefined && "nothing is built" 
   it("says that it needs a store that lasts", async () => {
     const nowhere = await doctor();
     assert.equal(nowhere.code, 2);
-    assert.match(nowhere.stderr, /doctor needs --redis, --postgres or --data/);
+    assert.match(nowhere.stderr, /doctor needs --redis, --postgres, --store or --data/);
     assert.match((await doctor("--help")).stdout, /--repair/);
   });
 });

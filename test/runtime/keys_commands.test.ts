@@ -83,7 +83,7 @@ describe("grandstand keys", () => {
   it("bootstrap refuses what it cannot do, and says why", async () => {
     const { GRANDSTAND_DATA: _, ...without } = base;
     const cases: [string[], Record<string, string>, number, RegExp][] = [
-      [["bootstrap"], {}, 2, /needs --redis, --postgres or --data/],
+      [["bootstrap"], {}, 2, /needs --redis, --postgres, --store or --data/],
       [["bootstrap"], { GRANDSTAND_ORG: "" }, 2, /needs --org or GRANDSTAND_ORG/],
       [["bootstrap"], { GRANDSTAND_SECRET: "short" }, 2, /GRANDSTAND_SECRET must be hard to guess/],
       [["bootstrap", "--data", join(folder, "none")], {}, 6, /There is no organisation/],

@@ -109,7 +109,7 @@ describe("grandstand leaderboards rebuild", { skip: built === undefined && "noth
     assert.equal((await rebuild(["overall", "--data", data])).code, 2);
     assert.match(
       (await rebuild(["overall", "--project", ids.project])).stderr,
-      /--redis, --postgres or --data/,
+      /--redis, --postgres, --store or --data/,
     );
   });
 });

@@ -84,7 +84,7 @@ describe("grandstand signing-keys", { skip: built === undefined && "nothing is b
     const { GRANDSTAND_DATA: _, ...nowhere } = base;
     const missing = await run(["signing-keys", "list"], nowhere);
     assert.deepEqual([missing.code, missing.stdout], [2, ""]);
-    assert.match(missing.stderr, /signing-keys list needs --redis, --postgres or --data/);
+    assert.match(missing.stderr, /signing-keys list needs --redis, --postgres, --store or --data/);
     const secret = { ...base, GRANDSTAND_SECRET: "another secret that only this test knows, long" };
     const wrong = await run(["signing-keys", "list"], secret);
     assert.equal(wrong.code, 1);

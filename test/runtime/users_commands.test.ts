@@ -86,7 +86,7 @@ describe("grandstand users index", { skip: built === undefined && "nothing is bu
   it("says that it needs a store that lasts, and who else has it", async () => {
     const nowhere = await run(["index"]);
     assert.equal(nowhere.code, 2);
-    assert.match(nowhere.stderr, /users index needs --redis, --postgres or --data/);
+    assert.match(nowhere.stderr, /users index needs --redis, --postgres, --store or --data/);
     const data = join(folder, "held");
     await using _holder = await openFileStore(data);
     const held = await run(["index", "--data", data]);

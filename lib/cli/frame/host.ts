@@ -101,7 +101,9 @@ export type SeedCounts = Readonly<
 >;
 
 /** Values of the flags that name the store of a deployment; others are ignored. */
-export type StoreFlags = Readonly<Partial<Record<"redis" | "postgres" | "data" | "env-file", string>>>;
+export type StoreFlags = Readonly<
+  Partial<Record<"redis" | "postgres" | "store" | "data" | "env-file", string>>
+>;
 
 interface NewOperator {
   readonly token: string;
