@@ -69,7 +69,8 @@ describe("a store of one's own", {
       ],
     );
     const alone = run(t, ["worker"], "files.mjs");
-    assert.equal(await alone.ended, 1, alone.stdout());
+    await assert.rejects(alone.match(/works on/), /before it ended/);
+    assert.equal(await alone.ended, 1);
     assert.match(alone.stderr(), /without a queue no worker can share the store/);
   });
 
