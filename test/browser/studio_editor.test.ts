@@ -195,6 +195,24 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await editor(other).getByRole("button", { name: "Keep as chosen" }).click();
     await until("the choice is stored", async () => (await stored(id)).name === "Ben's");
     await panel.waitFor({ state: "detached" });
+
+    await editor(one).getByRole("button", { name: "Close" }).focus();
+    const undone = (text: string) => one.locator(".said").getByText(text).waitFor({ state: "attached" });
+    await one.keyboard.press("Control+z");
+    await undone("Not taken back: name of “Ann's”. Somebody has changed name since");
+    await one.keyboard.press("Control+z");
+    await undone("Taken back: question of “title”");
+    const left = await stored(id);
+    assert.deepEqual([left.question.fields[0]?.values.all, left.name], ["When?", "Ben's"]);
+    assert.deepEqual(optionTexts(left), ["1998", "2004"]);
+    assert.equal(await editor(one).getByLabel("Question").inputValue(), "When?");
+    await one.route("**/api/v2/elements/**", route => route.abort());
+    await editor(one).getByLabel("Question").fill("Never sent");
+    await editor(one).getByRole("button", { name: "Close" }).focus();
+    await editor(one).getByText("Not saved").waitFor();
+    await one.keyboard.press("Control+z");
+    await undone("Taken back: question of “Ben's”, which was not saved");
+    assert.equal(await editor(one).getByLabel("Question").inputValue(), "When?");
   });
 
   it("offers what was typed after the tab died, and keeps it beside an element that was deleted", async () => {

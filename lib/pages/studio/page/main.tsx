@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
 import { Api, type Resource, type Role, type ScopeType, scopeTypes, textOf } from "./api.ts";
-import { isTyping, openByKey, openPalette, Palette, useCommands } from "./palette.tsx";
+import { openByKey, openPalette, Palette, useCommands } from "./palette.tsx";
 import { hrefOf, type Place, placeOf } from "./places.ts";
 import { messageOf } from "./problem.ts";
 import type { Share } from "./share.tsx";
@@ -65,13 +65,23 @@ function signIn(): Promise<void> {
   return signingIn;
 }
 
-async function readUser(): Promise<void> {
-  const { id, attributes } = await api.control.readMe({});
-  user.value = {
-    id,
-    email: textOf({ attributes: { ...attributes } }, "email"),
-    isOperator: attributes.system_role === "operator",
-  };
+let reading: Promise<SignedIn> | null = null;
+
+/** Asks once who is signed in, however many want to know. */
+function readUser(): Promise<SignedIn> {
+  if (user.value !== null) return Promise.resolve(user.value);
+  reading ??= api.control
+    .readMe({})
+    .then(({ id, attributes }) => {
+      const email = textOf({ attributes: { ...attributes } }, "email");
+      const found = { id, email, isOperator: attributes.system_role === "operator" };
+      user.value = found;
+      return found;
+    })
+    .finally(() => {
+      reading = null;
+    });
+  return reading;
 }
 
 function focusMain(): void {
@@ -104,7 +114,7 @@ async function show(): Promise<void> {
   const { signal: left } = leave;
   const known = isSameScope ? before : { chain: [], role: null, admins: [] };
   scene.value = { ...known, place, shown: null };
-  if (user.value === null) readUser().catch(() => {});
+  readUser().catch(() => {});
   try {
     const entry = viewsOf(place)[viewNameOf(place)];
     const [scope, View] = await Promise.all([scopeOf(place, left), entry?.load()]);
@@ -112,7 +122,7 @@ async function show(): Promise<void> {
     const guard = (question: () => boolean): void => {
       if (!left.aborted) isUnsaved = question;
     };
-    const context = { api, place, ...scope, signal: left, guard, announce, user };
+    const context = { api, place, ...scope, signal: left, guard, announce, user, readUser };
     scene.value = { place, ...scope, shown: { View, context } };
   } catch (error) {
     if (!left.aborted) scene.value = { ...known, place, shown: { error } };
@@ -194,17 +204,24 @@ function Said() {
 }
 
 const nothingToUndo =
-  "Nothing to take back. Ctrl Z covers moves, shifted times, pastes, copies and deletions, not edits, takes and stops.";
+  "Nothing to take back. Ctrl Z covers edits, moves, shifted times, pastes, copies and deletions, not takes and stops.";
 
 /** Takes back what was changed last. */
 async function undo(): Promise<void> {
   try {
-    const label = await historyOf(api).undo();
-    announce(label === null ? nothingToUndo : `Taken back: ${label}`);
+    announce((await historyOf(api).undo()) ?? nothingToUndo);
   } catch (error) {
     const isOvertaken = error instanceof GrandstandError && error.status === 412;
     announce(`Not taken back. ${isOvertaken ? "Somebody has changed it since." : messageOf(error)}`);
   }
+}
+
+/** True for a field of text, where the browser takes back what was typed. */
+function takesBackItself(target: EventTarget | null): boolean {
+  const others = '[type="checkbox"], [type="radio"], [type="color"], [type="range"], [type="file"]';
+  return (
+    target instanceof Element && target.closest(`input:not(${others}), textarea, [contenteditable]`) !== null
+  );
 }
 
 function titleOf(named: Resource | ViewEntry): string {
@@ -348,7 +365,7 @@ addEventListener("hashchange", ({ oldURL }) => {
 addEventListener("keydown", event => {
   openByKey(event);
   const isUndo = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
-  if (!isUndo || event.defaultPrevented || isTyping(event)) return;
+  if (!isUndo || event.defaultPrevented || takesBackItself(event.target)) return;
   event.preventDefault();
   void undo();
 });

@@ -25,6 +25,8 @@ export interface ViewContext {
   readonly announce: (text: string) => void;
   /** The author who is signed in; null: it is still being read. */
   readonly user: ReadonlySignal<SignedIn | null>;
+  /** Resolves with the author who is signed in. @throws {GrandstandError} */
+  readonly readUser: () => Promise<SignedIn>;
   /** The user's role at the place. */
   readonly role: Role | null;
   /** Addresses of admins, whom to ask for another role. */

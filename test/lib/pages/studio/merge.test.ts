@@ -6,6 +6,7 @@ import type { Path } from "../../../../lib/base/json/mod.ts";
 import {
   type Attributes,
   merge,
+  takeBack,
   valueAt,
   withValue,
 } from "../../../../lib/pages/studio/page/editor/merge.ts";
@@ -117,5 +118,17 @@ describe("changes of two producers", () => {
     assert.equal(valueAt(begun, ["question", "fields", "question", "all"]), "Who?");
     assert.deepEqual(merge(plain, begun, plain).attributes, begun);
     assert.deepEqual(merge(plain, { ...plain, name: "b" }, plain).attributes, { ...plain, name: "b" });
+  });
+
+  it("are taken back where nobody has changed the same since, and the rest is named", () => {
+    const after = withValue(withValue(withValue(base, ["name"], "mine"), text(0), "1998"), ["duration"], 45);
+    const now = withValue(withValue(after, ["name"], "theirs"), text(1), "2005");
+    const { attributes, paths, overwritten } = takeBack(base, after, now);
+    assert.deepEqual(attributes, withValue(withValue(base, ["name"], "theirs"), text(1), "2005"));
+    assert.deepEqual(paths.map(String).toSorted(), ["duration", "question,options,0,text,all"]);
+    assert.deepEqual(overwritten, [["name"]]);
+    const longer = moved(0, 1, 2, 1);
+    const again = takeBack(base, longer, withValue(longer, text(0), "1998"));
+    assert.deepEqual([again.paths, again.overwritten], [[], [["question", "options"]]], "a list is one");
   });
 });

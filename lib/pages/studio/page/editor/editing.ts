@@ -9,10 +9,13 @@ import { GrandstandError } from "../../../../client/mod.ts";
 import type { Resource } from "../api.ts";
 import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
+import { titleOf } from "../results.ts";
+import type { Rundown } from "../run/rundown.ts";
+import { type History, historyOf, type Inverse, type OpenEditor, type OperationResult } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { nameOf, pathOf } from "./contents.ts";
 import { Drafts, type KeptDraft } from "./drafts.ts";
-import { type Attributes, merge, valueAt, withValue } from "./merge.ts";
+import { type Attributes, changedPaths, merge, takeBack, valueAt, withValue } from "./merge.ts";
 
 /** Time without a keystroke after which a draft is saved, in ms. */
 const pauseMs = 1_500;
@@ -68,7 +71,14 @@ interface Rival {
   readonly isPublished: boolean;
 }
 
-export class Editing {
+/** What was typed into one place without a pause elsewhere. */
+interface Typed {
+  readonly place: string;
+  readonly before: Attributes;
+  readonly after: Attributes;
+}
+
+export class Editing implements OpenEditor {
   readonly id: string;
   /** The element as the server has it; null: it was deleted. */
   readonly element = signal<Resource | null | undefined>(undefined);
@@ -87,7 +97,8 @@ export class Editing {
   /** Others who edit the element, with the field that they are in. */
   readonly colleagues = signal<readonly string[]>([]);
   readonly #context: ViewContext;
-  readonly #isPassed: (attributes: Attributes) => boolean;
+  readonly #rundown: Rundown;
+  readonly #history: History;
   #drafts = new Drafts("");
   readonly #values = new Map<string, Signal<unknown>>();
   #base: Attributes = {};
@@ -100,21 +111,25 @@ export class Editing {
   #heardEtag = "";
   #newestId = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** True while the element is sent or read. */
-  #isBusy = false;
+  /** Resolves once the element is sent or read; null: it is neither. */
+  #work: Promise<void> | null = null;
+  #goOn: () => void = () => {};
+  /** What is not saved yet, the newest last. */
+  #typed: readonly Typed[] = [];
   #say: (field: string | null) => void = () => {};
 
-  /** `isPassed` tells if an element with these attributes would be on air at once. */
-  constructor(context: ViewContext, id: string, isPassed: (attributes: Attributes) => boolean) {
+  constructor(context: ViewContext, id: string, rundown: Rundown) {
     this.#context = context;
     this.id = id;
-    this.#isPassed = isPassed;
+    this.#rundown = rundown;
+    this.#history = historyOf(context.api);
   }
 
   /** Opens the element, and follows what others do to it until the signal aborts. */
   async open(until: AbortSignal): Promise<void> {
-    const [me, { element, etag }] = await Promise.all([this.#context.api.control.readMe({}), this.#read()]);
+    const [me, { element, etag }] = await Promise.all([this.#context.readUser(), this.#read()]);
     if (until.aborted) return;
+    this.#history.editor = this;
     this.#drafts = new Drafts(me.id);
     this.#etag = etag;
     this.#heardEtag = etag;
@@ -145,6 +160,7 @@ export class Editing {
     });
     until.addEventListener("abort", () => {
       stop();
+      if (this.#history.editor === this) this.#history.editor = null;
       void this.save();
     });
   }
@@ -166,13 +182,18 @@ export class Editing {
   /** Those that can be sent: nobody puts an element on air by choosing a time. */
   get #sendable(): readonly string[] {
     const changes = this.#changes;
-    const isTimed = !this.isFrozen && changes.some(name => times.includes(name));
-    const isHeld = isTimed && (this.#isTimeMissing || this.#isPassed(this.#mine));
+    const isTimed = !this.isFrozen && changes.some(isTime);
+    const isHeld = isTimed && (this.#isTimeMissing || this.#isPassed);
     return isHeld ? changes.filter(name => !times.includes(name)) : changes;
   }
 
   get #isTimeMissing(): boolean {
     return this.#mine.start_mode === "timecode" && this.#mine.start_offset === undefined;
+  }
+
+  /** True if the element would be on air at once. */
+  get #isPassed(): boolean {
+    return this.#rundown.byHandIfPassed(this.#mine) !== this.#mine;
   }
 
   get mine(): Attributes {
@@ -189,13 +210,26 @@ export class Editing {
 
   /** Chooses who publishes the element: a time is empty until somebody enters one, as 0 would be at once. */
   chooseStart(mode: unknown): void {
-    this.set(["start_offset"], mode === "timecode" ? undefined : 0);
-    this.set(["start_mode"], mode);
+    const timed = withValue(this.#mine, ["start_offset"], mode === "timecode" ? undefined : 0);
+    this.#type("start_mode", withValue(timed, ["start_mode"], mode));
   }
 
   /** Takes what was typed. */
   set(path: Path, value: unknown): void {
-    this.#mine = withValue(this.#mine, path, value);
+    this.#type(JSON.stringify(path), withValue(this.#mine, path, value));
+  }
+
+  #type(place: string, after: Attributes): void {
+    const last = this.#typed.at(-1);
+    this.#typed =
+      last?.place === place
+        ? [...this.#typed.slice(0, -1), { ...last, after }]
+        : [...this.#typed, { place, before: this.#mine, after }];
+    this.#mine = after;
+    this.#changed();
+  }
+
+  #changed(): void {
     this.#show();
     this.saved.value = { kind: "typing" };
     void this.#keep();
@@ -248,14 +282,14 @@ export class Editing {
     const changes = this.#sendable;
     if (this.conflicts.value.length > 0) return;
     if (changes.length === 0) return this.#holdTime();
-    if (this.#isBusy) {
+    if (this.#work !== null) {
       this.#saveLater();
       return;
     }
     const sent = this.#mine;
-    const attributes = Object.fromEntries(changes.map(name => [name, sent[name]]));
+    const attributes = pick(sent, changes);
     this.saved.value = { kind: "saving" };
-    this.#isBusy = true;
+    const end = this.#begin();
     let refusal: unknown = null;
     try {
       const data = { type: "elements", id: this.id, attributes } as never;
@@ -266,8 +300,14 @@ export class Editing {
       );
       const etag = (await call.whole()).headers.get("etag") ?? "";
       if (this.#heardEtag === this.#etag) this.#heardEtag = etag;
+      this.#history.follow(this.#etag, etag);
+      this.#history.note(this.#stepOf(pick(this.#base, changes), attributes));
       this.#etag = etag;
       this.#base = { ...this.#base, ...attributes };
+      const left = this.#changes;
+      this.#typed = this.#typed.filter(({ before, after }) =>
+        changesOf(before, after).some(name => left.includes(name)),
+      );
       this.faults.value = [];
       this.saved.value = { kind: "saved", at: Date.now() };
       this.rivalName.value = "Somebody";
@@ -275,7 +315,7 @@ export class Editing {
     } catch (error) {
       refusal = error;
     }
-    this.#isBusy = false;
+    end();
     if (refusal !== null) return await this.#refused(refusal, attributes);
     if (this.#sendable.length > 0) return await this.save();
     this.#holdTime();
@@ -285,7 +325,7 @@ export class Editing {
   /** Says why a time is not sent, if one is not; else nothing is left to save. */
   #holdTime(): void {
     if (this.#changes.length === 0) {
-      if (this.#isBusy || this.saved.value.kind === "saved") return;
+      if (this.#work !== null || this.saved.value.kind === "saved") return;
       this.faults.value = [];
       this.saved.value = { kind: "saved", at: null };
       return;
@@ -297,6 +337,81 @@ export class Editing {
     }
     this.faults.value = [{ path: ["start_offset"], text: passedText }];
     this.saved.value = { kind: "refused", text: passedText };
+  }
+
+  /** Saves what can be saved, and takes what was typed last back if it cannot; else rests until `resume`. */
+  async settle(): Promise<string | null> {
+    await this.#rest();
+    await this.save();
+    await this.#rest();
+    const last = this.#typed.at(-1);
+    if (this.#changes.length > 0 && last !== undefined) {
+      this.#typed = this.#typed.slice(0, -1);
+      const { attributes, paths } = takeBack(last.before, last.after, this.#mine);
+      this.#mine = attributes;
+      if (this.#rival === null) this.#changed();
+      else this.#join(this.#rival);
+      return `${namesOf(paths)} of “${titleOf(attributes)}”, which was not saved`;
+    }
+    this.#goOn = this.#begin();
+    return null;
+  }
+
+  resume(results: readonly OperationResult[]): void {
+    const { data, meta } = results.find(result => result.data?.id === this.id) ?? {};
+    this.#goOn();
+    if (data !== undefined && meta !== undefined && this.element.value !== null) {
+      if (this.#heardEtag === this.#etag) this.#heardEtag = meta.etag;
+      this.element.value = data;
+      this.#join({ attributes: editable(data), etag: meta.etag, isPublished: isPublished(data) });
+      this.note.value = "";
+    }
+    void this.#catchUp();
+  }
+
+  async #rest(): Promise<void> {
+    while (this.#work !== null) await this.#work;
+  }
+
+  /** Lets nothing else be sent or read until the function that it returns is called. */
+  #begin(): () => void {
+    let end = (): void => {};
+    this.#work = new Promise(resolve => {
+      end = () => {
+        this.#work = null;
+        resolve();
+      };
+    });
+    return end;
+  }
+
+  /** Returns what takes a saved change back, but for what others have changed since. */
+  #stepOf(before: Attributes, after: Attributes): { label: string; inverse: () => Promise<Inverse> } {
+    const label = `${namesOf(changedPaths(before, after))} of “${titleOf({ ...this.#base, ...after })}”`;
+    const inverse = async (): Promise<Inverse> => {
+      const [{ element, etag }, { withoutPassedTimes }] = await Promise.all([
+        this.#read(),
+        import("../plan/copies.ts"),
+        this.#rundown.readEvent(),
+      ]);
+      const now = editable(element);
+      const { attributes, overwritten } = takeBack(before, after, pick(now, Object.keys(after)));
+      const names = changesOf(now, attributes);
+      const frozen = isPublished(element) ? names.filter(isFrozen) : [];
+      const left = names.filter(name => !frozen.includes(name));
+      const notes = [
+        ...(overwritten.length > 0 ? [`Somebody has changed ${namesOf(overwritten)} since`] : []),
+        ...(frozen.length > 0 ? [`Fans have seen ${frozen.map(name => nameOf([name])).join(", ")}`] : []),
+      ].join(". ");
+      if (left.length === 0) return { operations: [], note: notes };
+      const sent = pick({ ...now, ...attributes }, left.some(isTime) ? [...left, ...times] : left);
+      const data = { type: "elements", id: this.id, attributes: sent };
+      const { operations, note } = withoutPassedTimes(this.#rundown, [
+        { op: "update", data, meta: { if_match: etag } },
+      ]);
+      return { operations, note: [notes, note].filter(text => text !== "").join(". ") };
+    };
+    return { label, inverse };
   }
 
   /** Returns true where not the element alone but the whole event cannot be read. */
@@ -365,15 +480,15 @@ export class Editing {
 
   /** Reads what somebody else stored, and joins it with what is typed here. */
   async #hear(): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
+    if (this.#work !== null) return;
+    const end = this.#begin();
     const read = await this.#read().catch(async (error: unknown) => {
       const isMissing = error instanceof GrandstandError && error.status === 404;
       if (isMissing && !(await this.#isOutOfReach())) this.element.value = null;
       else if (this.#changes.length > 0) this.saved.value = { kind: "refused", text: messageOf(error) };
       return null;
     });
-    this.#isBusy = false;
+    end();
     if (read === null) return;
     this.#heardEtag = read.etag;
     if (read.etag === this.#etag) return;
@@ -453,6 +568,18 @@ export class Editing {
 
 function isPublished({ attributes }: Resource): boolean {
   return Number(attributes.published_at ?? 0) > 0;
+}
+
+function isTime(name: string): boolean {
+  return times.includes(name);
+}
+
+function pick(attributes: Attributes, names: readonly string[]): Attributes {
+  return Object.fromEntries([...new Set(names)].map(name => [name, attributes[name]]));
+}
+
+function namesOf(paths: readonly Path[]): string {
+  return [...new Set(paths.map(nameOf))].join(", ");
 }
 
 function isFrozen(name: string): boolean {

@@ -31,10 +31,7 @@ interface EditorProps {
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 export function Editor({ context, desk, id, onClose }: EditorProps) {
-  const editing = useMemo(
-    () => new Editing(context, id, attributes => desk.rundown.byHandIfPassed(attributes) !== attributes),
-    [id],
-  );
+  const editing = useMemo(() => new Editing(context, id, desk.rundown), [id]);
   const [type, setType] = useState<ContentType | null>(null);
   const [zone, setZone] = useState(ownZone);
   const [failure, setFailure] = useState<unknown>(null);

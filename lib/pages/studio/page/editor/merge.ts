@@ -63,6 +63,30 @@ export function merge(base: Attributes, mine: Attributes, theirs: Attributes): M
   };
 }
 
+export interface TakenBack {
+  readonly attributes: Attributes;
+  /** What has the value again that it had before. */
+  readonly paths: readonly Path[];
+  /** What others have changed since, which stays as it is. */
+  readonly overwritten: readonly Path[];
+}
+
+/** Takes the change from `before` to `after` back in what is there now. */
+export function takeBack(before: Attributes, after: Attributes, now: Attributes): TakenBack {
+  const { attributes, conflicts } = merge(after, before, now);
+  const kept = conflicts.reduce((left, { path, theirs }) => withValue(left, path, theirs), attributes);
+  return {
+    attributes: kept,
+    paths: changedPaths(now, kept),
+    overwritten: conflicts.map(({ path }) => path),
+  };
+}
+
+/** Returns the places at which attributes differ. */
+export function changedPaths(before: Attributes, after: Attributes): readonly Path[] {
+  return merge(before, before, after).taken;
+}
+
 export function valueAt(attributes: Attributes, path: Path): unknown {
   return readerOf(attributes)(path);
 }
