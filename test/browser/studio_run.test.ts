@@ -266,27 +266,57 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await row(page, "Two").waitFor({ state: "detached" });
     await page.keyboard.press("Control+z");
     await expectOrder(["One", "Three", "Two"]);
-    // Somebody else publishes it first.
-    await row(page, "Three").focus();
+    // Somebody puts an element into a group, and the page has not heard of it yet.
+    const add = async (attributes: object, parent?: string): Promise<string> => {
+      const to = (type: string, id: string) => ({ data: { type, id } });
+      const inside = parent === undefined ? {} : { parent: to("elements", parent) };
+      const relationships = { event: to("events", show.event), ...inside };
+      return (await world.author("POST", "/elements", { type: "elements", attributes, relationships })).json
+        .data.id;
+    };
+    const group = await add({ content_type: "group", name: "Rail" });
+    await row(page, "Rail").focus();
+    let isCut = true;
+    await page.route(/elements\?.*page/, route => (isCut ? route.abort() : route.continue()));
+    page.on("request", request => {
+      isCut &&= !request.url().endsWith("/operations");
+    });
+    const { question } = (await world.author("GET", `/elements/${show.elements[0]}`)).json.data.attributes;
+    const inside = await add({ content_type: "poll", name: "Inside", question }, group);
     await page.keyboard.press("c");
-    await page.route("**/operations", route =>
-      route.fulfill({
-        status: 422,
-        contentType: "application/vnd.api+json",
-        body: JSON.stringify({
-          errors: [
-            {
-              code: "validation_failed",
-              detail: "The text is missing",
-              source: { pointer: "/atomic:operations/0/data" },
-            },
-          ],
-        }),
-      }),
-    );
     await page.clock.runFor(600);
     await page.keyboard.press("t");
-    await row(page, "Three").getByText("The text is missing").waitFor();
+    await row(page, "Rail")
+      .getByText(/Cannot publish the wrapper before its children/)
+      .waitFor();
+    assert.equal(await stateOf(group), "non_scheduled");
+    await row(page, "Inside").waitFor();
+    await row(page, "Rail").focus();
+    await page.keyboard.press("c");
+    await page.clock.runFor(600);
+    await page.keyboard.press("t");
+    await zone(page, "On air").getByText("Inside").waitFor();
+    assert.equal(await stateOf(inside), "current");
+  });
+
+  it("keeps the buttons of the show where they are when it begins", async () => {
+    const { json } = await world.author("POST", "/events", {
+      type: "events",
+      attributes: { name: "Semi-final" },
+      relationships: { project: { data: { type: "projects", id: ids.project } } },
+    });
+    const { page, faults } = await world.open(`#/events/${json.data.id}`);
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const places = () =>
+      Promise.all(["Start the show", "Extra time", "Stop the show…"].map(name => button(name).boundingBox()));
+    await button("Start the show").waitFor();
+    await page.locator(".figure", { hasText: "connected" }).waitFor();
+    const before = await places();
+    await press(button("Start the show"));
+    await page.getByRole("timer").waitFor();
+    assert.deepEqual(await places(), before);
+    assert.equal(await button("Start the show").getAttribute("aria-disabled"), "true");
+    assert.deepEqual(faults, []);
   });
 
   /** Returns the token of somebody who may watch. */

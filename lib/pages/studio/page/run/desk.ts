@@ -134,6 +134,8 @@ export class Desk {
     );
     // A refusal is said in its row, once.
     if (isTaken) this.#context.announce(`On air: ${title}`);
+    // Somebody may have put more into a wrapper, which the next take publishes with it.
+    else await this.rundown.refresh().catch(() => {});
     return isTaken;
   }
 

@@ -79,11 +79,10 @@ function Bar({ context, desk }: PartProps) {
   const state = textOf(event, "state");
   const can = actions as readonly string[];
   const isLive = state === "current";
+  const [canStart, canStop] = ["start", "stop"].map(action => can.includes(action));
   useCommands(() => [
-    ...(can.includes("start")
-      ? [{ label: "Start the show", refusal, run: () => void desk.startEvent() }]
-      : []),
-    ...(can.includes("stop") ? [{ label: "Stop the show", refusal, run: () => void desk.stopEvent() }] : []),
+    ...(canStart ? [{ label: "Start the show", refusal, run: () => void desk.startEvent() }] : []),
+    ...(canStop ? [{ label: "Stop the show", refusal, run: () => void desk.stopEvent() }] : []),
     { label: "Extra time and on demand", refusal, run: () => setAsks(true) },
     { label: "Shift all times to come…", refusal, run: () => desk.shiftTimes() },
     { label: "Share the show", refusal: null, run: () => setShares(true) },
@@ -91,23 +90,27 @@ function Bar({ context, desk }: PartProps) {
   return (
     <section class="bar-of-run" aria-label="The show">
       <div class="row">
-        <State state={state} />
-        {isLive && Number(begin ?? 0) > 0 && <Clock desk={desk} since={Number(begin)} />}
-        {can.includes("start") && (
-          <Act class="main" refusal={refusal} onPress={() => void desk.startEvent()}>
-            Start the show
-          </Act>
-        )}
-        {isLive && (
-          <Act refusal={refusal} onPress={() => setAsks(true)}>
-            Extra time
-          </Act>
-        )}
-        {can.includes("stop") && (
-          <Act refusal={refusal} onPress={() => void desk.stopEvent()}>
-            Stop the show…
-          </Act>
-        )}
+        <span class="when">
+          <State state={state} />
+          {isLive && Number(begin ?? 0) > 0 && <Clock desk={desk} since={Number(begin)} />}
+        </span>
+        {/* Each button keeps its place, so that no other one comes under the pointer. */}
+        <Act
+          class={canStart ? "main" : ""}
+          refusal={refusal ?? (canStart ? null : "The show has begun.")}
+          onPress={() => void desk.startEvent()}
+        >
+          Start the show
+        </Act>
+        <Act refusal={refusal ?? (isLive ? null : "The show does not run.")} onPress={() => setAsks(true)}>
+          Extra time
+        </Act>
+        <Act
+          refusal={refusal ?? (canStop ? null : "The show does not run.")}
+          onPress={() => void desk.stopEvent()}
+        >
+          Stop the show…
+        </Act>
         <Act onPress={() => setShares(true)}>Share</Act>
       </div>
       <Figures context={context} desk={desk} />
