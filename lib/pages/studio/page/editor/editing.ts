@@ -11,43 +11,30 @@ import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import { titleOf } from "../results.ts";
 import type { Rundown } from "../run/rundown.ts";
-import { type History, historyOf, type Inverse, type OpenEditor, type OperationResult } from "../undo.ts";
+import { type History, historyOf, type OpenEditor, type OperationResult } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { nameOf, pathOf } from "./contents.ts";
 import { Drafts, type KeptDraft } from "./drafts.ts";
-import { type Attributes, changedPaths, merge, takeBack, valueAt, withValue } from "./merge.ts";
+import {
+  changesOf,
+  editable,
+  editStep,
+  isFrozen,
+  isPublished,
+  isTime,
+  namesOf,
+  openOf,
+  pick,
+} from "./edits.ts";
+import { type Attributes, merge, takeBack, valueAt, withValue } from "./merge.ts";
 
 /** Time without a keystroke after which a draft is saved, in ms. */
 const pauseMs = 1_500;
 /** Time after which a save is tried again that lacked a role, in ms. */
 const againMs = 10_000;
 
-const times: readonly string[] = ["start_mode", "start_offset"];
 const passedText =
   "This time of the show has passed, so fans would see the element at once. Choose a later one, or take the element by hand.";
-
-/** Attributes that the editor changes; after the first publication those alone that are not frozen. */
-const drafted = [
-  "name",
-  "start_mode",
-  "start_offset",
-  "duration",
-  "require_verified_user",
-  "max_votes_per_user",
-  "max_votes_per_option",
-  "min_options_per_vote",
-  "max_options_per_vote",
-  "custom_fields",
-  "question",
-] as const;
-const always = [
-  "reveal_results_mode",
-  "reveal_answer_mode",
-  "reveal_answer_in",
-  "reveal_answer_on_vote",
-  "correct_option",
-  "annotations",
-] as const;
 
 export type Saved =
   | { readonly kind: "saved"; readonly at: number | null }
@@ -184,7 +171,7 @@ export class Editing implements OpenEditor {
     const changes = this.#changes;
     const isTimed = !this.isFrozen && changes.some(isTime);
     const isHeld = isTimed && (this.#isTimeMissing || this.#isPassed);
-    return isHeld ? changes.filter(name => !times.includes(name)) : changes;
+    return isHeld ? changes.filter(name => !isTime(name)) : changes;
   }
 
   get #isTimeMissing(): boolean {
@@ -385,33 +372,9 @@ export class Editing implements OpenEditor {
     return end;
   }
 
-  /** Returns what takes a saved change back, but for what others have changed since. */
-  #stepOf(before: Attributes, after: Attributes): { label: string; inverse: () => Promise<Inverse> } {
-    const label = `${namesOf(changedPaths(before, after))} of “${titleOf({ ...this.#base, ...after })}”`;
-    const inverse = async (): Promise<Inverse> => {
-      const [{ element, etag }, { withoutPassedTimes }] = await Promise.all([
-        this.#read(),
-        import("../plan/copies.ts"),
-        this.#rundown.readEvent(),
-      ]);
-      const now = editable(element);
-      const { attributes, overwritten } = takeBack(before, after, pick(now, Object.keys(after)));
-      const names = changesOf(now, attributes);
-      const frozen = isPublished(element) ? names.filter(isFrozen) : [];
-      const left = names.filter(name => !frozen.includes(name));
-      const notes = [
-        ...(overwritten.length > 0 ? [`Somebody has changed ${namesOf(overwritten)} since`] : []),
-        ...(frozen.length > 0 ? [`Fans have seen ${frozen.map(name => nameOf([name])).join(", ")}`] : []),
-      ].join(". ");
-      if (left.length === 0) return { operations: [], note: notes };
-      const sent = pick({ ...now, ...attributes }, left.some(isTime) ? [...left, ...times] : left);
-      const data = { type: "elements", id: this.id, attributes: sent };
-      const { operations, note } = withoutPassedTimes(this.#rundown, [
-        { op: "update", data, meta: { if_match: etag } },
-      ]);
-      return { operations, note: [notes, note].filter(text => text !== "").join(". ") };
-    };
-    return { label, inverse };
+  #stepOf(before: Attributes, after: Attributes): ReturnType<typeof editStep> {
+    const edit = { id: this.id, before, after, title: titleOf({ ...this.#base, ...after }) };
+    return editStep(edit, { rundown: this.#rundown, read: () => this.#read() });
   }
 
   /** Returns true where not the element alone but the whole event cannot be read. */
@@ -564,38 +527,4 @@ export class Editing implements OpenEditor {
     const { document, headers } = await call.whole();
     return { element: (document as { readonly data: Resource }).data, etag: headers.get("etag") ?? "" };
   }
-}
-
-function isPublished({ attributes }: Resource): boolean {
-  return Number(attributes.published_at ?? 0) > 0;
-}
-
-function isTime(name: string): boolean {
-  return times.includes(name);
-}
-
-function pick(attributes: Attributes, names: readonly string[]): Attributes {
-  return Object.fromEntries([...new Set(names)].map(name => [name, attributes[name]]));
-}
-
-function namesOf(paths: readonly Path[]): string {
-  return [...new Set(paths.map(nameOf))].join(", ");
-}
-
-function isFrozen(name: string): boolean {
-  return drafted.some(each => each === name);
-}
-
-/** Returns the attributes that can change after the publication. */
-function openOf(attributes: Attributes): Attributes {
-  return Object.fromEntries(always.map(name => [name, attributes[name]]));
-}
-
-function editable({ attributes }: Resource): Attributes {
-  return Object.fromEntries([...drafted, ...always].map(name => [name, attributes[name]]));
-}
-
-/** Returns the names of the attributes that differ. */
-function changesOf(base: Attributes, mine: Attributes): readonly string[] {
-  return Object.keys(mine).filter(name => JSON.stringify(mine[name]) !== JSON.stringify(base[name]));
 }
