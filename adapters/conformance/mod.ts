@@ -22,6 +22,7 @@ import { randomCases } from "./random_runs.ts";
 import { expiryCases, logCases, recordCases, tallyCases } from "./records.ts";
 
 export { type BlobsFixture, blobsConformance } from "./blobs.ts";
+export { type FailuresFixture, failuresConformance } from "./failures.ts";
 export type { Runner, StoreFixture, TestClock } from "./harness.ts";
 export { ConformanceError } from "./harness.ts";
 export { type LimiterFixture, limiterConformance } from "./limiter.ts";

@@ -294,7 +294,8 @@ export interface StoreWarning {
  *
  * Misuse (an exceeded limit, an ill-formed string, a score that is not finite) throws a `TypeError` or `RangeError`
  * before any effect. A store that cannot be reached throws an `AppError` with the code `storage_unavailable`, and
- * then nothing was written; where it cannot be known whether a commit was applied the code is `outcome_unknown`.
+ * then nothing was written; where it cannot be known whether a commit was applied the code is `outcome_unknown`. So it does within
+ * `answerMsMax`. A commit of a process whose clock is more than `aheadMsMax` ahead of the store's is refused with `storage_unavailable`.
  */
 export interface Store extends AsyncDisposable {
   readonly traits: Traits;
@@ -303,8 +304,9 @@ export interface Store extends AsyncDisposable {
   /** Applies every write or none. Of N racers that hold the same check exactly one gets `ok: true`. */
   commit(partition: Partition, batch: Batch): Promise<Commit>;
   /**
-   * Resolves when the store answers, rejects with `storage_unavailable` when it does not within a second, or when the clock of this
-   * process and that of the store differ too much for it to serve requests.
+   * Resolves when the store answers, rejects with `storage_unavailable` when it does not within `pingMsMax`, or when the clock of this
+   * process and that of the store differ by more than `readySkewMsMax`. It need not write: whoever asks if the platform is ready
+   * also tries a commit, which a store that takes no writes refuses with `storage_unavailable`.
    */
   ping(): Promise<void>;
   /**
@@ -318,10 +320,18 @@ export interface Store extends AsyncDisposable {
   warnings?(): Promise<readonly StoreWarning[]>;
 }
 
-/**
- * Bounds of the storage contract and its side ports. Every adapter refuses larger arguments with a `RangeError` before any
- * effect.
- */
+/** Times that a store on a server keeps, in ms. */
+export const storageTimes = {
+  /** Longest time of a ping. */
+  pingMsMax: 1_000,
+  /** Longest time of a read or a commit, which has failed after that. */
+  answerMsMax: 5_000,
+  /** Most that the clocks of process and server may differ where the process is ready. */
+  readySkewMsMax: 30_000,
+  /** Most that the clock of a process may be ahead of the server's where it writes. */
+  aheadMsMax: 300_000,
+} as const;
+
 /** Bounds of the storage contract and its side ports. Every adapter refuses larger arguments with a `RangeError` before any effect. */
 export const storageLimits = {
   /** Longest partition name, in UTF-8 bytes. */

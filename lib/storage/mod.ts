@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { AppError } from "../base/errors/mod.ts";
 export {
   compareBoardEntries,
   isEntryAfter,
@@ -43,7 +44,7 @@ export type {
   Version,
   Write,
 } from "./contract.ts";
-export { storageLimits } from "./contract.ts";
+export { storageLimits, storageTimes } from "./contract.ts";
 export { decide } from "./decide.ts";
 export type { Decision, Rule } from "./decision_batch.ts";
 export {
@@ -64,5 +65,6 @@ export type {
   QueueMessage,
 } from "./ports.ts";
 export { BoundedCache, onceMark, RecordCache } from "./record_cache.ts";
+export { ServerClock, type TimedServer } from "./server_clock.ts";
 export type { RecordedPerson, UserRecord, UserRecordKind, UserRecords } from "./user_records.ts";
 export { validateBatch, validateReads } from "./validate.ts";

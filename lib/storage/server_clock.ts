@@ -1,9 +1,6 @@
 import { AppError } from "../base/errors/mod.ts";
+import { storageTimes } from "./contract.ts";
 
-/** Most that the clock of a process may be ahead of the server's where it writes, in ms. */
-const aheadMsMax = 300_000;
-/** Most that the two clocks may differ where a process is ready, in ms. */
-const readySkewMsMax = 30_000;
 /** Time after which the server is asked for its time again, in ms. */
 const learnIntervalMs = 30_000;
 /** Time in ms after which a client may try again where a clock is wrong. */
@@ -40,7 +37,7 @@ export class ServerClock {
   /** Returns a promise that refuses or admits a write at this time, or undefined where it is admitted at once. */
   admit(now: number): Promise<void> | undefined {
     const isRecent = performance.now() - this.#learntAt < learnIntervalMs;
-    if (this.#aheadMs(now) > aheadMsMax) return this.#requireNotAhead();
+    if (this.#aheadMs(now) > storageTimes.aheadMsMax) return this.#requireNotAhead();
     if (isRecent) return undefined;
     if (this.#learntAt < 0) return this.#requireNotAhead();
     // The write is admitted by the last answer; where the server cannot be asked, the write itself fails.
@@ -57,14 +54,14 @@ export class ServerClock {
   async requireReady(): Promise<void> {
     await this.#learn();
     const aheadMs = this.#aheadMs(this.#clock());
-    if (Math.abs(aheadMs) > readySkewMsMax) throw this.#wrongClock(aheadMs);
+    if (Math.abs(aheadMs) > storageTimes.readySkewMsMax) throw this.#wrongClock(aheadMs);
   }
 
   /** Asks first: after the machine has slept, the monotonic clock is behind and not the other one ahead. */
   async #requireNotAhead(): Promise<void> {
     await this.#learn();
     const aheadMs = this.#aheadMs(this.#clock());
-    if (aheadMs > aheadMsMax) throw this.#wrongClock(aheadMs);
+    if (aheadMs > storageTimes.aheadMsMax) throw this.#wrongClock(aheadMs);
   }
 
   #aheadMs(now: number): number {

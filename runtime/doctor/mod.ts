@@ -13,6 +13,7 @@ import { oldestDueUser } from "../../lib/fans/loyalty/due_users.ts";
 import { silentLogger, type Timer } from "../../lib/http/mod.ts";
 import { systemTimer } from "../../lib/http/requests/body.ts";
 import { mapConcurrent } from "../../lib/storage/background/mod.ts";
+import { storageTimes } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 import { closeStorage, loadPostgres, openStorage, type Storage } from "../services/storage.ts";
 
@@ -81,8 +82,8 @@ const slots = 16_384;
 const latencyMsMax = 10;
 /** Connections that a process opens to PostgreSQL at most: those of store, queue, limiter and blobs. */
 const connectionsOfProcess = 15;
-/** Difference of clocks that is worth a warning, and that ends readiness, in ms. */
-const [skewMs, skewMsMax] = [1_000, 30_000] as const;
+/** Difference of clocks that is worth a warning, in ms. */
+const skewMs = 1_000;
 const memoryUsedMax = 0.9;
 /** Time that work may wait, in ms. */
 const waitMsMax = 60_000;
@@ -217,7 +218,11 @@ function clockFinding(aheadMs: number, server: string): Verdict {
   const [off, side] = [Math.abs(aheadMs), aheadMs > 0 ? "ahead of" : "behind"];
   const seen = `This clock is ${(off / 1_000).toFixed(1)} s ${side} that of ${server}`;
   const advice = "Start a time server on both machines";
-  return off > skewMsMax ? failed(seen, advice) : off > skewMs ? warning(seen, advice) : ok(seen);
+  return off > storageTimes.readySkewMsMax
+    ? failed(seen, advice)
+    : off > skewMs
+      ? warning(seen, advice)
+      : ok(seen);
 }
 
 function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Load } from "../../../adapters/conformance/load.ts";
 import {
   createRedisLimiter,
   createRedisQueue,
@@ -10,7 +11,6 @@ import type { Partition } from "../../../lib/storage/mod.ts";
 import type { RedisCluster } from "../../support/redis.ts";
 import { type RedisProcess, redisAvailable, startCluster, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { Load } from "../load.ts";
 import { MovingAddress } from "./moving_address.ts";
 
 describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { Load } from "../../../adapters/conformance/load.ts";
+import { failuresConformance } from "../../../adapters/conformance/mod.ts";
 import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/keys.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Read, Store } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { Load } from "../load.ts";
 import { freshPrefix } from "./fixture.ts";
 
 /** Room for a busy machine on top of the promised time. */
@@ -36,36 +37,35 @@ function recovers(store: Store): Promise<void> {
   );
 }
 
+describe("the storage contract on Redis where it fails", { skip: redisAvailable() }, () => {
+  failuresConformance({
+    describe,
+    it,
+    async factory() {
+      const server = await startRedis({ durable: true });
+      const store = createRedisStore({ server: server.url });
+      return {
+        store,
+        async cut() {
+          await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+        },
+        stop: () => server.kill(),
+        start: () => server.launch(),
+        hang: async () => server.freeze(),
+        resume: async () => server.thaw(),
+        async refuseWrites(isRefused) {
+          await server.command("CONFIG", "SET", "maxmemory", isRefused ? "1" : "0");
+        },
+        async dispose() {
+          await store[Symbol.asyncDispose]();
+          await server.kill();
+        },
+      };
+    },
+  });
+});
+
 describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
-  it("reports every commit truthfully when the server is killed and started again", async () => {
-    const server = await startRedis({ durable: true });
-    await using store = createRedisStore({ server: server.url });
-    await using load = new Load(store);
-    await load.more("ok", 500);
-    await server.kill();
-    await load.more("storage_unavailable", 200);
-    await server.launch();
-    await load.more("ok", 500);
-    await load.stop();
-    assert.ok(load.count("outcome_unknown") > 0, "the kill met no commit under way");
-    assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
-    await load.verify();
-  });
-
-  it("reports every commit truthfully when its connections are killed again and again", async () => {
-    await using server = await startRedis();
-    await using store = createRedisStore({ server: `unix://${server.socket}` });
-    await using load = new Load(store);
-    for (let round = 0; round < 10; round++) {
-      await load.more("ok", 200);
-      await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-    }
-    await load.more("ok", 200);
-    await load.stop();
-    assert.ok(load.count("outcome_unknown") > 0, "the kills met no commit under way");
-    await load.verify();
-  });
-
   it("never sends a commit twice, whatever the settings of a given client", async () => {
     await using server = await startRedis();
     const given = new Redis(server.url, { autoResendUnfulfilledCommands: true, lazyConnect: true });
@@ -77,24 +77,6 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await load.stop();
     await load.verify();
     given.disconnect();
-  });
-
-  it("answers in time while the server hangs and works on when it runs again", async () => {
-    await using server = await startRedis();
-    await using store = createRedisStore({ server: server.url });
-    await using load = new Load(store);
-    await load.more("ok", 200);
-    server.freeze();
-    // Every commit fails in time: unknown where it was sent, not applied where it waited for a call to share.
-    await Promise.all([load.moreFailures(64), load.more("outcome_unknown", 16)]);
-    const start = performance.now();
-    await assert.rejects(store.ping(), unavailable);
-    assert.ok(performance.now() - start < answerMsMax + graceMs, "the ping took too long");
-    server.thaw();
-    await load.more("ok", 200);
-    await load.stop();
-    assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
-    await load.verify();
   });
 
   it("reloads its scripts when the server has forgotten them", async () => {
@@ -140,23 +122,6 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     for (let tick = 0; tick < 10; tick++) await new Promise<void>(resolve => process.nextTick(resolve));
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, answerMsMax + 100);
     for (const found of await Promise.all(answers)) assert.equal(found.length, large.length);
-  });
-
-  it("answers reads whose connection is lost on the way", async () => {
-    await using server = await startRedis();
-    await using store = createRedisStore({ server: server.url });
-    await put(store);
-    await server.pause(300);
-    const reads = Array.from({ length: 64 }, (_, index) =>
-      index % 2 === 0
-        ? store.read("p", [{ type: "record", key: "k" }])
-        : store.read("p", [
-            { type: "record", key: "k" },
-            { type: "board", key: "b", limit: 1 },
-          ]),
-    );
-    await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-    for (const [record] of await Promise.all(reads)) assert.equal(record?.value, "1");
   });
 
   it("says that the connection was lost where it was, in words of its own", async () => {
@@ -232,11 +197,6 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
 
 describe("a Redis store whose server refuses", { skip: redisAvailable() }, () => {
   const refusals: readonly [name: string, cause: Action, cure: Action][] = [
-    [
-      "is out of memory",
-      server => server.command("CONFIG", "SET", "maxmemory", "1"),
-      server => server.command("CONFIG", "SET", "maxmemory", "0"),
-    ],
     [
       "has too few replicas",
       server => server.command("CONFIG", "SET", "min-replicas-to-write", "1"),
