@@ -24,6 +24,7 @@ import { build, type Plugin } from "esbuild";
 import { bundle as bundlePackage } from "../runtime/build.ts";
 import { mutants } from "./mutants/faults.ts";
 import { mutated } from "./support/mutation.ts";
+import { postgresAvailable, startForRun } from "./support/postgres.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
@@ -158,6 +159,8 @@ if (files.some(file => file.startsWith("test/runtime/"))) {
   process.env.GRANDSTAND_TEST_DIST = `${bundles}/dist`;
   await bundlePackage(process.env.GRANDSTAND_TEST_DIST);
 }
+// Started once for all stores on PostgreSQL, each of which has a schema or a prefix of its own.
+const postgres = values.full || values.long ? postgresAvailable() === false && (await startForRun()) : false;
 const skips = new Map<string, number>();
 /** Names those that take too long, as a process that hangs tells no more than its first file. */
 const underWay = new Map<string, NodeJS.Timeout>();
@@ -204,5 +207,6 @@ for await (const event of run(options)) {
   for (let text = reporter.read(); text !== null; text = reporter.read()) process.stdout.write(text);
 }
 reporter.end();
+if (postgres) await postgres.kill();
 rmSync(bundles, { recursive: true, force: true });
 for await (const text of reporter) process.stdout.write(text);

@@ -29,8 +29,8 @@ export const versionMin = 14;
 export const statementMsMax = 4_000;
 /** Longest time in which a call is answered or fails once it is sent, in ms. */
 export const answerMsMax = 5_000;
-/** Longest time for a connection to open, in ms. */
-export const connectMsMax = 1_000;
+/** Longest time for a connection to open, in ms: a busy server takes its time to start a process for it. */
+export const connectMsMax = 3_000;
 /** Most calls of one store that may wait for an answer at a time. */
 export const pendingCallsMax = 20_000;
 /** Attempts of a call that PostgreSQL breaks off as it conflicts with another. */

@@ -101,7 +101,7 @@ export class Session implements AsyncDisposable {
   async #call(statement: Statement, values: readonly unknown[], options: CallOptions): Promise<Rows> {
     const { isRead = false, answerMs = answerMsMax } = options;
     for (let attempt = 1; ; attempt++) {
-      const client = this.#client ?? (await this.#connect());
+      const client = this.#client ?? (await this.#connect(answerMs));
       try {
         return await this.#send(client, statement, values, answerMs);
       } catch (error) {
@@ -134,9 +134,9 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #connect(): Promise<Client> {
+  async #connect(answerMs: number): Promise<Client> {
     if (this.#isClosed) throw unavailable("it is closed");
-    const client = clientOf(this.#database);
+    const client = clientOf(this.#database, Math.min(answerMs, connectMsMax));
     // Without a listener an error event would end the process; calls report it as the cause of their failure.
     client.on("error", () => this.#drop(client));
     client.on("end", () => this.#drop(client));
@@ -160,10 +160,10 @@ export class Session implements AsyncDisposable {
   }
 }
 
-export function clientOf({ url }: Database): Client {
+export function clientOf({ url }: Database, connectMs: number = connectMsMax): Client {
   return new Client({
     connectionString: url,
-    connectionTimeoutMillis: connectMsMax,
+    connectionTimeoutMillis: connectMs,
     keepAlive: true,
     application_name: "grandstand",
     types: { getTypeParser: () => asItIs },

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, it } from "node:test";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { hiddenUsersMax } from "../../lib/fans/leaderboards/ranking/hidden_users.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnDatabases } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { newKey } from "./_operations.ts";
 import { assertProblem } from "./_problem.ts";
@@ -38,7 +38,7 @@ const users = ({ status, json, text }: Answer): string[] => {
 };
 const ranks = ({ json }: Answer): number[] => json.data.map(({ rank }: { rank: number }) => rank);
 
-describeOnStores("further features of boards", open => {
+describeOnDatabases("further features of boards", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {
@@ -176,7 +176,7 @@ describeOnStores("further features of boards", open => {
   });
 });
 
-describeOnStores("hidden users", open => {
+describeOnDatabases("hidden users", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   let headers: Readonly<Record<string, string>>;
@@ -272,7 +272,7 @@ describeOnStores("hidden users", open => {
   });
 });
 
-describeOnStores("a removed user", open => {
+describeOnDatabases("a removed user", open => {
   it("is removed from all boards of the project and its events, in every kept season", async t => {
     const world = await openPlatform(open, {
       seed: extraSeed,

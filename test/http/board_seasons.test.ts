@@ -14,7 +14,7 @@ import {
   seed,
   type TestPlatform,
 } from "../support/platform.ts";
-import { describeOnStores, type OpenStore } from "../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../support/stores.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
@@ -61,7 +61,7 @@ class FencedStore extends WatchedStore {
   }
 }
 
-describeOnStores("the seasons of boards", open => {
+describeOnDatabases("the seasons of boards", open => {
   let world: TestPlatform;
   let fenced: FencedStore;
   const logged: [event: string, fields: unknown][] = [];

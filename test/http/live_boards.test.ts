@@ -5,7 +5,7 @@ import { liveHeartbeatMs, liveIntervalMs, liveListenersMax } from "../../lib/htt
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnStores, type OpenStore } from "../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../support/stores.ts";
 import { createManualTimer, type ManualTimer } from "../support/timer.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { BoardWriter } from "./_boards.ts";
@@ -46,7 +46,7 @@ class CountingStore extends WatchedStore {
   }
 }
 
-describeOnStores("a live board", open => {
+describeOnDatabases("a live board", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   let store: CountingStore;

@@ -13,7 +13,7 @@ const startAttemptsMax = 5;
 
 /** PostgreSQL refuses to run as root: this user of every system has no rights. */
 const nobody = 65_534;
-const asUser: ServerUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+export const asUser: ServerUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
 
 /** The reason to skip tests that need a real PostgreSQL, or false where it can be started. */
 export function postgresAvailable(): string | false {
@@ -32,6 +32,18 @@ function programs(): string | undefined {
   return debian ?? (found.stdout.trim() === "." || found.status !== 0 ? undefined : found.stdout.trim());
 }
 
+/** Makes the directory of a server, and in it one of data, which a program fills. */
+function makeData(program: string, options: readonly string[]): string {
+  const dir = serverDirectory("gs-postgres-", asUser);
+  const made = spawnSync(`${programs()}/${program}`, ["-D", `${dir}/data`, "--no-sync", ...options], {
+    ...asUser,
+    cwd: dir,
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new Error(`Cannot run ${program}: ${made.stderr || made.error}`);
+  return dir;
+}
+
 /** Address and process of a server. */
 export class PostgresProcess implements AsyncDisposable {
   readonly port: number;
@@ -47,14 +59,18 @@ export class PostgresProcess implements AsyncDisposable {
 
   /** Starts a server on a free port, again elsewhere if the port was lost. */
   static async start(settings: readonly string[] = []): Promise<PostgresProcess> {
-    const dir = serverDirectory("gs-postgres-", asUser);
-    const cluster = ["-D", `${dir}/data`, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"];
-    const made = spawnSync(`${programs()}/initdb`, [...cluster, "--no-sync", "--no-instructions"], {
-      ...asUser,
-      cwd: dir,
-      encoding: "utf8",
-    });
-    if (made.status !== 0) throw new Error(`Cannot make a PostgreSQL database: ${made.stderr || made.error}`);
+    const cluster = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions"];
+    return await PostgresProcess.#begin(makeData("initdb", cluster), settings);
+  }
+
+  /** Starts a replica that follows this server. */
+  async replica(): Promise<PostgresProcess> {
+    const from = ["-h", "127.0.0.1", "-p", `${this.port}`, "-U", "postgres"];
+    const dir = makeData("pg_basebackup", [...from, "--write-recovery-conf", "--checkpoint=fast"]);
+    return await PostgresProcess.#begin(dir, this.#settings);
+  }
+
+  static async #begin(dir: string, settings: readonly string[]): Promise<PostgresProcess> {
     for (let attempt = 1; ; attempt++) {
       const server = new PostgresProcess(await freePort(), dir, settings);
       try {
@@ -65,6 +81,11 @@ export class PostgresProcess implements AsyncDisposable {
         if (attempt === startAttemptsMax) throw error;
       }
     }
+  }
+
+  /** Returns the server of another process, to work on. */
+  static async at(port: number): Promise<PostgresProcess> {
+    return new PostgresProcess(port, "", []);
   }
 
   /** The URL over TCP. */
@@ -154,12 +175,25 @@ export class PostgresProcess implements AsyncDisposable {
   }
 }
 
+/** Names the port of the server of the whole run, which a full run starts. */
+const portVariable = "GRANDSTAND_TEST_POSTGRES_PORT";
 let shared: Promise<PostgresProcess> | undefined;
 
-/** The server that all tests of one process share; isolate by schema. */
+/** The server that all tests of the run share, or those of one process where a run has none; isolate by schema. */
 export function sharedPostgres(): Promise<PostgresProcess> {
-  shared ??= PostgresProcess.start(["fsync=off", "full_page_writes=off", "synchronous_commit=off"]);
+  const port = process.env[portVariable];
+  shared ??= port === undefined ? PostgresProcess.start(sharedSettings) : PostgresProcess.at(Number(port));
   return shared;
+}
+
+/** Nothing is synced, cleaned or analysed: tests are short, and plans depend on no statistics. */
+const sharedSettings = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
+
+/** Starts the server of the whole run, whose test processes find it in their environment. */
+export async function startForRun(): Promise<PostgresProcess> {
+  const server = await PostgresProcess.start(sharedSettings);
+  process.env[portVariable] = `${server.port}`;
+  return server;
 }
 
 let schemas = 0;

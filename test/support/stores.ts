@@ -1,11 +1,15 @@
-/** Runs one body of tests on several stores: in memory always, and on a real Redis where one can be started. */
+/** Runs one body of tests on several stores: in memory always, and on a real Redis and PostgreSQL where they can be started. */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { after, describe } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createPostgresStore } from "../../adapters/postgres/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
+import type { Batch, Commit, PartitionLister, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
+import type { PartitionQuery } from "../../lib/storage/ports.ts";
 import { skipUnlessFull } from "./full.ts";
+import { freshSchema, postgresAvailable, sharedPostgres } from "./postgres.ts";
 import { redisAvailable, sharedCluster, sharedRedis } from "./redis.ts";
 
 /** Opens a fresh, empty store whose clock is the given one. */
@@ -14,18 +18,25 @@ export type OpenStore = (clock: () => number) => Promise<Store>;
 /** Opens one that lists its partitions as well. */
 export type OpenListingStore = (clock: () => number) => Promise<Store & PartitionLister>;
 
-type StoreSuite = (open: OpenListingStore, on: "memory" | "Redis") => void;
+type StoreSuite<On extends string> = (open: OpenListingStore, on: "memory" | On) => void;
 
 /** Declares the suite in memory, and in a full run on Redis too. */
-export function describeOnStores(title: string, body: StoreSuite): void {
+export function describeOnStores(title: string, body: StoreSuite<"Redis">): void {
   declareInMemory(title, body);
   declareOnRedis(title, open => body(open, "Redis"), skipUnlessFull("on Redis") || redisAvailable());
 }
 
-/** Declares the suite in memory and on Redis in every run: for races, and for one suite of each area. */
-export function describeOnEveryStore(title: string, body: StoreSuite): void {
+/** Declares the suite on PostgreSQL too, in a full run: for what leans on boards, tallies, logs, expiry or races, and takes little time. */
+export function describeOnDatabases(title: string, body: StoreSuite<"Redis" | "PostgreSQL">): void {
+  describeOnStores(title, body);
+  declareOnPostgres(title, body);
+}
+
+/** Declares the suite in memory and on Redis in every run, and in a full one on PostgreSQL: for races, and for one suite of each area. */
+export function describeOnEveryStore(title: string, body: StoreSuite<"Redis" | "PostgreSQL">): void {
   declareInMemory(title, body);
   declareOnRedis(title, open => body(open, "Redis"), redisAvailable());
+  declareOnPostgres(title, body);
 }
 
 /** Declares the suite on Redis Cluster in a full run: for what several partitions have a part in. */
@@ -36,7 +47,7 @@ export function describeOnCluster(title: string, body: (open: OpenListingStore) 
   });
 }
 
-function declareInMemory(title: string, body: StoreSuite): void {
+function declareInMemory(title: string, body: StoreSuite<never>): void {
   describe(`${title} (memory)`, () => {
     body(async clock => createMemoryStore({ clock }), "memory");
   });
@@ -64,4 +75,60 @@ function declareOnRedis(
       return store;
     });
   });
+}
+
+function declareOnPostgres(title: string, body: StoreSuite<"PostgreSQL">): void {
+  const skip = skipUnlessFull("on PostgreSQL") || postgresAvailable();
+  describe(`${title} (PostgreSQL)`, { skip }, () =>
+    body(async clock => new PrefixedStore(await processStore(), clock), "PostgreSQL"),
+  );
+}
+
+let opened: Promise<Store & PartitionLister> | undefined;
+/** The clock of the caller. */
+const clocks = new AsyncLocalStorage<() => number>();
+
+/** Opens the store of all suites of the process: to make a schema, or to connect, takes longer than most tests do. */
+function processStore(): Promise<Store & PartitionLister> {
+  // Without a caller, nothing has expired.
+  const clock = (): number => clocks.getStore()?.() ?? 0;
+  opened ??= sharedPostgres().then(({ url }) =>
+    createPostgresStore({ server: url, schema: freshSchema(), clock }),
+  );
+  return opened;
+}
+after(async () => void (await (await opened)?.[Symbol.asyncDispose]()));
+
+/** A store that is empty at first, as all of its partitions have a name that begins with a prefix of its own. */
+class PrefixedStore implements Store, PartitionLister {
+  readonly traits: Traits;
+  readonly now: () => number;
+  readonly #store: Store & PartitionLister;
+  readonly #prefix = `${randomUUID().slice(0, 8)}:`;
+
+  constructor(store: Store & PartitionLister, clock: () => number) {
+    this.#store = store;
+    this.traits = store.traits;
+    this.now = clock;
+  }
+
+  read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
+    return clocks.run(this.now, () => this.#store.read(this.#prefix + partition, queries));
+  }
+
+  commit(partition: string, batch: Batch): Promise<Commit> {
+    return clocks.run(this.now, () => this.#store.commit(this.#prefix + partition, batch));
+  }
+
+  async *partitions({ prefix, record }: PartitionQuery): AsyncGenerator<readonly string[], void> {
+    for await (const group of this.#store.partitions({ prefix: this.#prefix + prefix, record })) {
+      yield group.map(name => name.slice(this.#prefix.length));
+    }
+  }
+
+  ping(): Promise<void> {
+    return this.#store.ping();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
 }

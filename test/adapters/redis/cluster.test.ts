@@ -11,7 +11,7 @@ import type { Partition } from "../../../lib/storage/mod.ts";
 import type { RedisCluster } from "../../support/redis.ts";
 import { type RedisProcess, redisAvailable, startCluster, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { MovingAddress } from "./moving_address.ts";
+import { MovingAddress } from "../moving_address.ts";
 
 describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
   it("reports every commit truthfully when a master is killed and started again", async () => {

@@ -10,7 +10,7 @@ import {
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type RedisProcess, redisAvailable, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { MovingAddress } from "./moving_address.ts";
+import { MovingAddress } from "../moving_address.ts";
 
 /** Everything of the adapter that has a connection of its own, each with a call that writes. */
 const kinds: Readonly<Record<string, (server: string) => Opened>> = {

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { type BoardPageQuery, readPageAfter, type WalkDirection } from "../../../lib/storage/board_pages.ts";
 import type { BoardEntry, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnDatabases } from "../../support/stores.ts";
 
 const partition = "o:test:board";
 const key = "board";
@@ -36,7 +36,7 @@ async function walked(
   }
 }
 
-describeOnStores("the pages of a board", open => {
+describeOnDatabases("the pages of a board", open => {
   const directions: readonly WalkDirection[] = ["asc", "desc"];
 
   it("continue after an entry, however long the run of equal scores is", async () => {

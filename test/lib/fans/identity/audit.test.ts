@@ -14,7 +14,7 @@ import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { testSecret } from "../../../support/platform.ts";
 import { ProbeStore } from "../../../support/probe_store.ts";
-import { describeOnStores } from "../../../support/stores.ts";
+import { describeOnDatabases } from "../../../support/stores.ts";
 import { keptLog } from "../../http/kit.ts";
 
 const auditAttemptsMax = 3;
@@ -60,7 +60,7 @@ async function recordApart(audit: Audit, projectId: string, entries: readonly Au
   }
 }
 
-describeOnStores("the audit trail", open => {
+describeOnDatabases("the audit trail", open => {
   async function withTrail(test: (audit: Audit, store: Store) => Promise<void>): Promise<void> {
     const store = await open(clock.now);
     try {

@@ -9,7 +9,7 @@ import type { BoardLocation } from "../../../../lib/fans/leaderboards/scores/res
 import { scoreMax } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
 import type { Partition, Read, Results, Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../../../support/stores.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
@@ -46,7 +46,7 @@ async function opened(
   return { store, watched: new DisturbedStore(store) };
 }
 
-describeOnStores("changes of a board", open => {
+describeOnDatabases("changes of a board", open => {
   it("go in commits of a bounded size, shard by shard, and dense ones in bounded decisions", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, plain, users(1_001));
@@ -146,7 +146,7 @@ describeOnStores("changes of a board", open => {
   });
 });
 
-describeOnStores("the part around a user", open => {
+describeOnDatabases("the part around a user", open => {
   it("fails as busy while the user of a sharded board keeps moving", async t => {
     const { store, watched } = await opened(open, t);
     await changeScores(
@@ -188,7 +188,7 @@ describeOnStores("the part around a user", open => {
   });
 });
 
-describeOnStores("the hottest reads", open => {
+describeOnDatabases("the hottest reads", open => {
   it("cost one round trip: leaders, leaders with included users, one user's entry and the part around it", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, plain, users(20));

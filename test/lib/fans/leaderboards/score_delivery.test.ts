@@ -14,7 +14,7 @@ import { defaultBoard } from "../../../../lib/fans/leaderboards/settings/board_s
 import type { Batch, Commit, Partition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids } from "../../../support/platform.ts";
-import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../../../support/stores.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
 
 /** Refuses the next commits to the board `overall`, or writes them and loses the answer. */
@@ -99,7 +99,7 @@ async function scores(store: FaultyStore, of: Partition = partition): Promise<Re
   return Object.fromEntries(entries.map(({ member, score }) => [member, score]));
 }
 
-describeOnStores("the delivery of scores", open => {
+describeOnDatabases("the delivery of scores", open => {
   it("writes the updates of one turn in one commit, and confirms each user's", async t => {
     const { store, delivery } = await setup(open, t);
     const delivered: string[] = [];
@@ -392,7 +392,7 @@ describeOnStores("the delivery of scores", open => {
   });
 });
 
-describeOnStores("a full score delivery", open => {
+describeOnDatabases("a full score delivery", open => {
   it("leaves new updates to the users' records", async t => {
     const { store, delivery } = await setup(open, t);
     const many = Array.from({ length: 1_200 }, (_, index) => update(index, index + 1));

@@ -13,7 +13,7 @@ import {
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { storageLimits } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnStores } from "../../../support/stores.ts";
+import { describeOnDatabases } from "../../../support/stores.ts";
 
 const key = "board";
 const organisationId = "o";
@@ -31,7 +31,7 @@ async function fill(
   }
 }
 
-describeOnStores("users over all shards", open => {
+describeOnDatabases("users over all shards", open => {
   it("are read in one order from any entry on, also named users only", async () => {
     await using store = await open(createTestClock().now);
     const entries = Array.from({ length: 500 }, (_, n): [string, number] => [`u${n}`, (n * 7_919) % 50]);

@@ -16,7 +16,7 @@ import {
 } from "../../../../lib/fans/users/mod.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnStores } from "../../../support/stores.ts";
+import { describeOnDatabases } from "../../../support/stores.ts";
 
 const organisationId = "0a000000-0000-4000-8000-000000000001";
 const settings = { audience: { indexes: ["metrics.points", "metrics.a/b"] } };
@@ -65,7 +65,7 @@ function watched(store: Store): Store & { commits: number; isDown: boolean } {
   return watching;
 }
 
-describeOnStores("the indexing of metrics", open => {
+describeOnDatabases("the indexing of metrics", open => {
   it("writes the declared metrics of a user, and nothing where none are declared", async () => {
     const clock = createTestClock(1_000);
     await using store = await open(clock.now);
@@ -131,7 +131,7 @@ describeOnStores("the indexing of metrics", open => {
   });
 });
 
-describeOnStores("an index that is declared later", open => {
+describeOnDatabases("an index that is declared later", open => {
   it("is built from records while users change, and complete only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);

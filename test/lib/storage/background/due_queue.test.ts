@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { DueQueue, type DueWork } from "../../../../lib/storage/background/due_queue.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../../../support/stores.ts";
 
 const partition = "queue";
 
@@ -32,7 +32,7 @@ async function setup(open: OpenStore, claims: "queue" | "member") {
 }
 
 for (const claims of ["queue", "member"] as const) {
-  describeOnStores(`a due queue that claims a ${claims}`, open => {
+  describeOnDatabases(`a due queue that claims a ${claims}`, open => {
     it("handles members once they are due, longest due first, and again at the time they return", async () => {
       const { clock, queue, work, handled, schedule } = await setup(open, claims);
       await schedule(["late"], clock.now() + 10);
@@ -129,7 +129,7 @@ for (const claims of ["queue", "member"] as const) {
   });
 }
 
-describeOnStores("a due queue", open => {
+describeOnDatabases("a due queue", open => {
   it("continues page by page until nothing is due", async () => {
     const { clock, queue, work, handled, schedule } = await setup(open, "queue");
     await schedule(["a", "b", "c", "d", "e"], clock.now());

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { Lease, LeaseLost } from "../../../../lib/storage/background/due_queue.ts";
 import type { Store, Stored } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../../../support/stores.ts";
 
 const partition = "work";
 const key = "lease";
@@ -28,7 +28,7 @@ async function storedLease(store: Store): Promise<Stored | null> {
   return stored;
 }
 
-describeOnStores("a lease", open => {
+describeOnDatabases("a lease", open => {
   it("has one holder until it is released or over", async () => {
     const { clock, acquire } = await setup(open);
     const first = await held(acquire("a"));

@@ -13,7 +13,7 @@ import {
 import { type Store, tenantPartition } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
-import { describeOnStores } from "../../../../support/stores.ts";
+import { describeOnDatabases } from "../../../../support/stores.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
 /** Half an hour before midnight in Berlin. */
@@ -52,7 +52,7 @@ async function countOf(limits: GlobalLimits, of: LimitedRule, by: Partial<Claima
   return count;
 }
 
-describeOnStores("limits for all users", open => {
+describeOnDatabases("limits for all users", open => {
   async function withLimits(
     body: (
       limits: GlobalLimits,

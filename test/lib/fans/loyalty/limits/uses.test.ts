@@ -11,7 +11,7 @@ import {
   type LimitUsesOptions,
   withinLimits,
 } from "../../../../../lib/fans/loyalty/limits.ts";
-import { describeOnStores, type OpenStore } from "../../../../support/stores.ts";
+import { describeOnDatabases, type OpenStore } from "../../../../support/stores.ts";
 
 const ann: Claimant = {
   organisationId: "o",
@@ -83,7 +83,7 @@ function firedOf({ result }: Done): readonly string[] {
   return result?.fired ?? assert.fail();
 }
 
-describeOnStores("decisions within limits for all users", open => {
+describeOnDatabases("decisions within limits for all users", open => {
   it("never fire a rule more often than its limit says, and always as often as it says", () =>
     withWorld(open, async ({ decide }) => {
       const rules = limited(30, 7);

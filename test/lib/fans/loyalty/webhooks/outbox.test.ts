@@ -11,7 +11,7 @@ import {
 } from "../../../../../lib/fans/loyalty/webhooks/deliveries.ts";
 import { type Store, storageLimits, type Write } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
-import { describeOnStores } from "../../../../support/stores.ts";
+import { describeOnDatabases } from "../../../../support/stores.ts";
 import { answered, configOf, happen, member, placeOf, type Telling, tellingOf } from "./_receiver.ts";
 
 const webhookDeadMsMax = 14 * 24 * 3_600_000;
@@ -59,7 +59,7 @@ async function crowd(
   }
 }
 
-describeOnStores("stored messages for webhooks", open => {
+describeOnDatabases("stored messages for webhooks", open => {
   it("are sent at once, under an id that stays, to those who ask for them", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
@@ -182,7 +182,7 @@ describeOnStores("stored messages for webhooks", open => {
   });
 });
 
-describeOnStores("a service behind a webhook", open => {
+describeOnDatabases("a service behind a webhook", open => {
   const webhook = configOf("w").webhooks[0] ?? { id: "", url: "", events: [] };
 
   it("that answers 410 receives nothing until an operator enables it", async () => {

@@ -1,4 +1,4 @@
-/** One address that leads to a Redis server, and to another one later, as a virtual address or a load balancer does. */
+/** One address that leads to a server, and to another one later, as a virtual address or a load balancer does. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** An address whose open connections stay with the server that they were opened to. */
@@ -21,8 +21,13 @@ export class MovingAddress implements AsyncDisposable {
     return address;
   }
 
+  /** The URL of a Redis server. */
   get url(): string {
-    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
   /** Leads connections that are opened from now on to another port. */
@@ -30,7 +35,7 @@ export class MovingAddress implements AsyncDisposable {
     this.#target = port;
   }
 
-  /** Answers every further command of the open connections with an error of this text. */
+  /** Answers every further command of the open connections with an error of Redis of this text. */
   refuseOpen(text: string): void {
     for (const client of this.#sockets) {
       client.removeAllListeners("data");
