@@ -9,7 +9,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { uuid } from "../../auth/crypto/mod.ts";
+import { isUuid, uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { requireUnarchived } from "../../fans/directory/directory.ts";
@@ -315,7 +315,7 @@ function requireOperator({ user, token: { scopes, roleCap } }: Author, { resourc
 export function refsOf(object: ResourceObject | undefined): Readonly<Record<string, string>> {
   const entries = Object.entries(object?.relationships ?? {}).flatMap(([name, value]) => {
     const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;
-    return typeof id === "string" ? [[name, id.toLowerCase()] as const] : [];
+    return typeof id === "string" && isUuid(id) ? [[name, id.toLowerCase()] as const] : [];
   });
   return Object.fromEntries(entries);
 }

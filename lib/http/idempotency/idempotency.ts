@@ -10,7 +10,7 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { retry, type Timer } from "../../storage/background/mod.ts";
+import { createPause, retry, type Timer } from "../../storage/background/mod.ts";
 import { type Store, type Stored, tenantPartition, type Version, type Write } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import { errorFacts } from "../errors/failure.ts";
@@ -77,7 +77,11 @@ export class Idempotency {
    */
   async run(request: IdempotentRequest, { execute, replyTo }: Execution): Promise<Reply> {
     const partition = await partitionOf(request);
-    const fingerprint = await sha256Hex(canonicalJson([request.query, request.body ?? null]));
+    const pause = createPause();
+    const text = canonicalJson([request.query, request.body ?? null]);
+    await pause();
+    const fingerprint = await sha256Hex(text);
+    await pause();
     const claimed = await this.#claim(partition, fingerprint);
     if (!(claimed instanceof IdempotencyClaim)) return claimed;
     let reply: Reply;

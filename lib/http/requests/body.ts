@@ -349,10 +349,31 @@ function holdsPrototype(value: unknown): boolean {
  * tokens, numbers and strings as ECMAScript prints them.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`;
+  const parts: string[] = [];
+  writeCanonical(value, parts);
+  return parts.join("");
+}
+
+/** Joined once at the end: a text that is joined at each level is copied as often as it is deep. */
+function writeCanonical(value: unknown, parts: string[]): void {
+  if (typeof value !== "object" || value === null) {
+    parts.push(JSON.stringify(value));
+  } else if (Array.isArray(value)) {
+    parts.push("[");
+    for (const [index, item] of value.entries()) {
+      if (index > 0) parts.push(",");
+      writeCanonical(item, parts);
+    }
+    parts.push("]");
+  } else {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    parts.push("{");
+    for (const [index, [name, member]] of members.entries()) {
+      parts.push(index > 0 ? "," : "", JSON.stringify(name), ":");
+      writeCanonical(member, parts);
+    }
+    parts.push("}");
+  }
 }
 
 /** Longest time for which a client may send nothing while its body is awaited, in ms. */

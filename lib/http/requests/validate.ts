@@ -13,6 +13,9 @@ export const fieldErrorsMax = 20;
 /** Maximum length of a pointer in a reply, in UTF-16 units; a longer pointer is cut. */
 export const pointerCharsMax = 256;
 
+/** Longest value that is looked for in a message of the validator, which quotes it, in UTF-16 units. */
+const quotedCharsMax = 4_096;
+
 const objectSchemas: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object"]);
 
 type Subject = "body" | "parameters";
@@ -52,6 +55,11 @@ function escapeKey(key: string): string {
 export function issueDetail(issue: v.BaseIssue<unknown>): string {
   if (issue.type === "strict_object" && issue.expected === "never") return "Is not a known member";
   if (issue.received === "undefined") return "Is required";
+  const { length } = issue.received;
+  // Looking at a message that quotes megabytes takes as long as they do.
+  if (length > quotedCharsMax && issue.message.length > length) {
+    return expectation(issue) ?? `Expected ${issue.expected ?? "another value"}`;
+  }
   const received = `eceived ${issue.received}`;
   if (!issue.message.startsWith("Invalid ") || !issue.message.endsWith(received)) return issue.message;
   return expectation(issue) ?? issue.message.slice(0, -received.length).replace(/(?: but r|: R)$/, "");
