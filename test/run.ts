@@ -13,7 +13,7 @@
  * Ends with the summary of `node:test`, and before it why tests were skipped.
  */
 
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { sep } from "node:path";
 import { run } from "node:test";
@@ -34,7 +34,7 @@ const processMsMax = 900_000;
 /** Time after which a test or suite that has not ended is named, in ms. */
 const namedAfterMs = 300_000;
 /** Most files that share a process. */
-const sharingMax = 10;
+const sharingMax = 20;
 /** The longest files, longest first: each has a process of its own, and they start before the others. */
 const longest: readonly string[] = [
   "test/season/season.test.ts",
@@ -158,6 +158,9 @@ if (files.some(file => file.startsWith("test/runtime/"))) {
   // Built once for all files that start the command-line program.
   process.env.GRANDSTAND_TEST_DIST = `${bundles}/dist`;
   await bundlePackage(process.env.GRANDSTAND_TEST_DIST);
+  // As in the package; without a type Node reads each file twice.
+  const manifest = JSON.stringify({ type: "module", sideEffects: false });
+  writeFileSync(`${process.env.GRANDSTAND_TEST_DIST}/package.json`, manifest);
 }
 // Started once for all stores on PostgreSQL, each of which has a schema or a prefix of its own.
 const postgres = values.full || values.long ? postgresAvailable() === false && (await startForRun()) : false;

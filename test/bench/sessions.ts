@@ -70,7 +70,7 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   const guard = new SessionGuard(environment);
   const members: SessionUser[] = [];
   for (let number = 0; number < liveSessions; number++) {
-    const user = await users.create(project.id, sampleUser(users, number));
+    const user = await users.create(project.id, await sampleUser(users, number));
     const opened = await sessions.open(project, user, { deviceId });
     members.push({ user, sessionId: opened.session.sid, tokens: opened.tokens });
     await sessions.authenticate(requestWith(opened.tokens.accessToken), project);
@@ -138,9 +138,9 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   ];
 }
 
-function sampleUser(users: Users, number: number): User {
+async function sampleUser(users: Users, number: number): Promise<User> {
   return {
-    ...users.newIds(systemRandom),
+    ...(await users.newIds(systemRandom)),
     provider: "managedPool",
     username: `Fan ${number}`,
     signUp: 1_700_000_000,

@@ -159,8 +159,8 @@ describeOnStores("external ids", open => {
     assert.equal(await wrong.findByKey(ids.project, key), null);
     const user = await wrong.findById(ids.project, userId);
     assert.ok(user !== null);
-    assert.throws(() => wrong.externalIdOf(user));
-    assert.throws(() => right.externalIdOf({ ...user, userId: deviceId }));
+    await assert.rejects(() => wrong.externalIdOf(user));
+    await assert.rejects(() => right.externalIdOf({ ...user, userId: deviceId }));
     const [, digest = ""] = /:external:([\w-]{43}) /.exec(await lookupsIn(store)) ?? [];
     assert.notEqual(digest, "");
     assert.equal((await desk.logIn(digest)).status, 404);

@@ -14,7 +14,7 @@ import {
 } from "../../lib/client/mod.ts";
 import type { Seed } from "../../lib/fans/directory/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
-import { ExternalIds } from "../../lib/fans/identity/lookup_keys.ts";
+import { ExternalIds } from "../../lib/fans/identity/external_ids.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { ctr } from "@noble/ciphers/aes.js";
 import { constantTimeEqual, utf8 } from "../crypto/mod.ts";
 import type { PasswordKernels, ScryptCost } from "./kernels.ts";
 
@@ -81,8 +80,10 @@ function parseFirebase(text: string): ForeignHash | undefined {
     needsBcrypt: false,
     async verify(password, { scrypt }) {
       const input = { password: utf8(password), salt: salted, length: firebaseKeyBytes };
-      const derived = await scrypt(input, cost);
-      return constantTimeEqual(ctr(derived, new Uint8Array(16)).encrypt(signer), key);
+      const derived = new Uint8Array(await scrypt(input, cost));
+      const cipher = { name: "AES-CTR", counter: new Uint8Array(16), length: 128 };
+      const secret = await crypto.subtle.importKey("raw", derived, cipher, false, ["encrypt"]);
+      return constantTimeEqual(new Uint8Array(await crypto.subtle.encrypt(cipher, secret, signer)), key);
     },
   };
 }

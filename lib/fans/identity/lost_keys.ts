@@ -41,7 +41,7 @@ async function lostKeysOf(
   const user = await users.findById(projectId, userId);
   if (user === null || isWithdrawn(user)) return null;
   // A device whose user has an account by now belongs to the next anonymous user.
-  const keys = users.keysOf(user).filter(({ kind }) => kind !== "device" || isAnonymous(user));
+  const keys = (await users.keysOf(user)).filter(({ kind }) => kind !== "device" || isAnonymous(user));
   const holders = await Promise.all(keys.map(key => users.holderOf(projectId, key)));
   const lost = keys.filter((_, index) => holders[index] !== userId);
   if (lost.length === 0) return null;

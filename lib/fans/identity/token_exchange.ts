@@ -162,7 +162,7 @@ async function recordUser(context: ExchangeContext, proof: SessionRecordProofInp
   const project = await directory.project(projectId);
   if (project === null) throw rejected("session record");
   const user = await users.findById(projectId, record.userId);
-  if (user === null || users.externalIdOf(user) !== record.externalId || isWithdrawn(user)) {
+  if (user === null || (await users.externalIdOf(user)) !== record.externalId || isWithdrawn(user)) {
     throw rejected("session record");
   }
   if (isBanned(user, context.clock())) throw accountBanned(user);

@@ -15,19 +15,18 @@ import { decide, type Partition, type Store, tenantPartition } from "../../stora
 import { keyName } from "../../storage/names.ts";
 import type { Project } from "../directory/mod.ts";
 import type { PublicProfiles } from "../leaderboards/mod.ts";
+import type { ExternalIds, UserIds } from "./external_ids.ts";
 import {
   type ClaimedKey,
   claimPartition,
   claimRead,
   claimWrite,
-  ExternalIds,
   emailKey,
+  externalIdPartitions,
   type KeyClaim,
-  keyPartitions,
   type LookupKey,
   normaliseEmail,
   type Origin,
-  type UserIds,
 } from "./lookup_keys.ts";
 
 /** Most logins of a user's history; the oldest is dropped first. */
@@ -125,22 +124,23 @@ export async function isVerifiedUser(store: Store, projectId: string, userId: st
 /** The users of all projects. */
 export class Users {
   readonly #store: Store;
-  readonly #externalIds: ExternalIds;
+  readonly #secret: MasterSecret;
+  #externalIds: Promise<ExternalIds> | undefined;
 
   /** `secret` keys the digests and seals of external ids. */
   constructor(store: Store, secret: MasterSecret) {
     this.#store = store;
-    this.#externalIds = new ExternalIds(secret);
+    this.#secret = secret;
   }
 
   /** Makes the ids of a new user. The external id, 160 random bits, is a capability. */
-  newIds(random: RandomBytes, userId: string = uuid(random)): UserIds {
-    return this.#externalIds.seal(userId, capabilityId(random));
+  async newIds(random: RandomBytes, userId: string = uuid(random)): Promise<UserIds> {
+    return (await this.#loadExternalIds()).seal(userId, capabilityId(random));
   }
 
   /** Returns the external id of a user, for answers to that very user. */
-  externalIdOf(ids: UserIds): string {
-    return this.#externalIds.open(ids);
+  async externalIdOf(ids: UserIds): Promise<string> {
+    return (await this.#loadExternalIds()).open(ids);
   }
 
   /** Parses the stored record of a user. */
@@ -160,7 +160,7 @@ export class Users {
 
   /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
   async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
-    for (const partition of this.#partitionsOf(projectId, key)) {
+    for (const partition of await this.#partitionsOf(projectId, key)) {
       const [claim] = await this.#store.read(partition, [claimRead]);
       if (claim !== null) return (JSON.parse(claim.value) as KeyClaim).userId;
     }
@@ -229,10 +229,10 @@ export class Users {
     });
   }
 
-  keysOf(user: User): readonly LookupKey[] {
+  async keysOf(user: User): Promise<readonly LookupKey[]> {
     const { registration, account, origin } = user;
     return [
-      { kind: "external", externalId: this.externalIdOf(user) },
+      { kind: "external", externalId: await this.externalIdOf(user) },
       ...(registration === undefined ? [] : [{ kind: "device" as const, ...registration }]),
       ...(account === undefined ? [] : [{ kind: "email" as const, email: normaliseEmail(account.email) }]),
       ...(origin === undefined ? [] : [{ kind: "origin" as const, ...origin }]),
@@ -248,7 +248,7 @@ export class Users {
 
   /** Releases a lookup key if this user holds it. */
   async release(projectId: string, key: LookupKey, userId: string): Promise<void> {
-    for (const partition of this.#partitionsOf(projectId, key)) {
+    for (const partition of await this.#partitionsOf(projectId, key)) {
       await decide(this.#store, partition, {
         reads: [claimRead],
         idempotent: true,
@@ -310,11 +310,11 @@ export class Users {
   async sealAnew(projectId: string, userId: string): Promise<void> {
     const user = await this.findById(projectId, userId);
     if (user === null) return;
-    const externalId = this.externalIdOf(user);
-    const { sealedId } = this.#externalIds.seal(userId, externalId);
+    const externalId = await this.externalIdOf(user);
+    const { sealedId } = (await this.#loadExternalIds()).seal(userId, externalId);
     if (sealedId === user.sealedId) return;
     await this.#putExternalId(projectId, { userId, sealedId });
-    const [, ...others] = this.#partitionsOf(projectId, { kind: "external", externalId });
+    const [, ...others] = await this.#partitionsOf(projectId, { kind: "external", externalId });
     for (const partition of others) {
       await this.#store.commit(partition, {
         writes: [{ type: "delete", shape: "record", key: claimRead.key }],
@@ -326,6 +326,7 @@ export class Users {
 
   /** Seals the external id in the claim of a partition under the first secret. It may be repeated. */
   async sealClaimAnew(partition: Partition): Promise<void> {
+    const externalIds = await this.#loadExternalIds();
     await decide(this.#store, partition, {
       reads: [claimRead],
       idempotent: true,
@@ -333,7 +334,7 @@ export class Users {
         const claim = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
         if (claim === null) return { writes: [], answer: undefined };
         const { until, ...ids } = claim;
-        const { sealedId } = this.#externalIds.seal(ids.userId, this.externalIdOf(ids));
+        const { sealedId } = externalIds.seal(ids.userId, externalIds.open(ids));
         const isSame = sealedId === ids.sealedId;
         return { writes: isSame ? [] : [claimWrite({ ...ids, sealedId }, until)], answer: undefined };
       },
@@ -341,14 +342,23 @@ export class Users {
   }
 
   async #putExternalId(projectId: string, { userId, sealedId }: UserIds): Promise<void> {
-    const key = { kind: "external", externalId: this.externalIdOf({ userId, sealedId }) } as const;
-    await this.#store.commit(this.#partitionsOf(projectId, key)[0], {
+    const key = { kind: "external", externalId: await this.externalIdOf({ userId, sealedId }) } as const;
+    const [newest] = await this.#partitionsOf(projectId, key);
+    await this.#store.commit(newest, {
       writes: [{ type: "put", key: "user", value: JSON.stringify({ userId }) }],
     });
   }
 
-  #partitionsOf(projectId: string, key: LookupKey): readonly [Partition, ...Partition[]] {
-    return keyPartitions(projectId, key, this.#externalIds);
+  async #partitionsOf(projectId: string, key: LookupKey): Promise<readonly [Partition, ...Partition[]]> {
+    if (key.kind !== "external") return [claimPartition(projectId, key)];
+    return externalIdPartitions(projectId, key.externalId, await this.#loadExternalIds());
+  }
+
+  #loadExternalIds(): Promise<ExternalIds> {
+    this.#externalIds ??= import("./external_ids.ts").then(
+      ({ ExternalIds }) => new ExternalIds(this.#secret),
+    );
+    return this.#externalIds;
   }
 }
 

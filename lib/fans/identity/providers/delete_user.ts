@@ -114,7 +114,10 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
       });
       // A record from before its session would prove nothing, and another process, with another clock, opened it.
       const timeStamp = Math.max(unixSeconds(clock), Math.floor(session.createdAt / 1_000));
-      return identityEnvelope({ ...records.issue(projectId, user, { deviceId, timeStamp }), ...tokens });
+      return identityEnvelope({
+        ...(await records.issue(projectId, user, { deviceId, timeStamp })),
+        ...tokens,
+      });
     },
   });
 }

@@ -132,15 +132,17 @@ export function assertSignaturePresent(project: Project, presented: PresentedSig
 }
 
 /** Tests if a request carries the signed record of one of the user's devices, if the project demands that. */
-export function isSignedFor(
+export async function isSignedFor(
   user: User,
   { timeStamp, signature }: PresentedSignature,
   by: { readonly records: SessionRecords; readonly project: Project; readonly deviceId?: string },
-): boolean {
+): Promise<boolean> {
   const { records, project, deviceId } = by;
   if (!identitySetting(project, "requireSignature")) return true;
   if (timeStamp === undefined || signature === undefined) return false;
-  return user.devices
-    .filter(device => deviceId === undefined || device.deviceId === deviceId)
-    .some(device => records.isOf(project.id, user, { deviceId: device.deviceId, timeStamp, signature }));
+  const devices = user.devices.filter(device => deviceId === undefined || device.deviceId === deviceId);
+  const checks = devices.map(device =>
+    records.isOf(project.id, user, { deviceId: device.deviceId, timeStamp, signature }),
+  );
+  return (await Promise.all(checks)).includes(true);
 }

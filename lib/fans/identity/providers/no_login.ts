@@ -87,10 +87,13 @@ export function createNoLoginUser(context: IdentityContext) {
       const now = unixSeconds(clock);
       const deviceId = uuid(random);
       const { username } = data;
-      const unseen = newUser(users.newIds(random), now, { provider: "noLogin", username });
+      const unseen = newUser(await users.newIds(random), now, { provider: "noLogin", username });
       const user = await users.create(projectId, withLogin(unseen, deviceId, now));
       call.note({ userId: user.userId, deviceId });
-      const { signUp: signup, ...record } = records.issue(projectId, user, { deviceId, timeStamp: now });
+      const { signUp: signup, ...record } = await records.issue(projectId, user, {
+        deviceId,
+        timeStamp: now,
+      });
       return identityEnvelope(
         { ...record, isNew: true, username, signup },
         { message: "User is Correctly Created" },
@@ -128,7 +131,7 @@ export function logInNoLoginUser(context: IdentityContext) {
       const user = await users.update(projectId, userId, old => withLogin(old, deviceId, now));
       if (user === null) throw unknownUser();
       call.note({ deviceId });
-      return identityEnvelope(records.issue(projectId, user, { deviceId, timeStamp: now }));
+      return identityEnvelope(await records.issue(projectId, user, { deviceId, timeStamp: now }));
     },
   });
 }
@@ -175,7 +178,7 @@ export async function findNoLoginUser(
   const isTheirs =
     user?.provider === "noLogin" &&
     !isWithdrawn(user) &&
-    isSignedFor(user, named, { records, project: call.project });
+    (await isSignedFor(user, named, { records, project: call.project }));
   if (!isTheirs) {
     await limiter.attempt("noLoginLookup", { projectId, address: call.info.address });
     throw unknownUser();
@@ -240,13 +243,13 @@ export function registerAnonymous(context: IdentityContext) {
       await limiter.attempt("anonymousRegister", { projectId, address: call.info.address });
       const { user, isNew } = await userOfDevice(context, projectId, { deviceId, additionalId });
       call.note({ userId: user.userId });
-      if (!isNew && !isSignedFor(user, data, { records, project: call.project, deviceId })) {
+      if (!isNew && !(await isSignedFor(user, data, { records, project: call.project, deviceId }))) {
         throw registeredBefore();
       }
       if (isBanned(user, clock())) throw accountBanned(user);
       noteActivity(context, call, user);
       const timeStamp = unixSeconds(clock);
-      const record = records.issue(projectId, user, { deviceId, timeStamp });
+      const record = await records.issue(projectId, user, { deviceId, timeStamp });
       const message = isNew ? "User is Correctly Created" : "OK";
       return identityEnvelope({ ...record, isNew }, { status: 201, message });
     },
@@ -265,7 +268,7 @@ async function userOfDevice(
   const now = unixSeconds(clock);
   const key = { kind: "device", ...registration } as const;
   async function claimUser(): Promise<{ user: User; isNew: boolean } | undefined> {
-    const offered = users.newIds(random);
+    const offered = await users.newIds(random);
     const ids = await users.claim(projectId, key, offered);
     const unseen = newUser(ids, now, { provider: "anonymous", username: "", registration });
     const user = await users.create(projectId, withLogin(unseen, registration.deviceId, now));
@@ -300,7 +303,7 @@ export function loginAnonymous(context: IdentityContext) {
       );
       if (user === null || !isAnonymous(user)) throw rejected();
       noteActivity(context, call, user);
-      return identityEnvelope(records.issue(projectId, user, { deviceId, timeStamp: now }));
+      return identityEnvelope(await records.issue(projectId, user, { deviceId, timeStamp: now }));
     },
   });
 }
@@ -320,7 +323,7 @@ export async function findAnonymousUser(
     found !== null &&
     isAnonymous(found) &&
     hasDevice(found, deviceId) &&
-    isSignedFor(found, pair, { records, project, deviceId });
+    (await isSignedFor(found, pair, { records, project, deviceId }));
   if (!isTheirs) {
     await limiter.attempt("noLoginLookup", { projectId: project.id, address: info.address });
     throw rejected();

@@ -137,7 +137,7 @@ export function confirmOpenIdLogin(context: IdentityContext) {
       call.note({ userId: user.userId });
       const opened = await logInVouchedUser(context, call, { user, deviceId });
       await mergeAnonymous(context, call, { pair: data, into: user.userId });
-      return sessionReply(context, project.id, opened);
+      return await sessionReply(context, project.id, opened);
     },
   });
 }

@@ -102,14 +102,14 @@ async function checkSocialUser(
   const bearer = foreignBearerToken(call.request.headers.get("authorization"));
   if (context.tokens.namesOwnKey(bearer)) {
     const user = await checkOwnToken(context, call, { provider, input, verifier });
-    return answer(context, project.id, user);
+    return await answer(context, project.id, user);
   }
   const identity = await verifier.verify(proofOf(input, bearer));
   const user = await vouchedUser(context, call, { provider, identity });
   const { deviceId } = input;
-  if (deviceId === undefined) return answer(context, project.id, user);
+  if (deviceId === undefined) return await answer(context, project.id, user);
   const loggedIn = await logInVouchedUser(context, call, { user, deviceId });
-  return answer(context, project.id, loggedIn.user, loggedIn.tokens);
+  return await answer(context, project.id, loggedIn.user, loggedIn.tokens);
 }
 
 /** Builds the proof of a request whose bearer is a token of the provider. */
@@ -175,13 +175,13 @@ async function updateProfile(
   return updated;
 }
 
-function answer({ records }: IdentityContext, projectId: string, user: User, tokens?: SessionTokens) {
+async function answer({ records }: IdentityContext, projectId: string, user: User, tokens?: SessionTokens) {
   const { nickname = "", email = "", updatedAt: changedAt = user.signUp } = user.social ?? {};
   return identityEnvelope({
     updatedAt: String(changedAt),
     nickname,
     email,
-    devices: records.devicesOf(projectId, user),
+    devices: await records.devicesOf(projectId, user),
     ...(tokens === undefined ? {} : { userId: user.userId, ...tokens }),
   });
 }

@@ -74,7 +74,7 @@ export async function vouchedUserOrNull(
   const holder = userId === undefined ? null : await users.findById(projectId, userId);
   // Claimed only then, so that an identity never leads to the user of another.
   if (holder !== null && !isVouched(holder)) return null;
-  const ids = await users.claim(projectId, key, users.newIds(random, userId));
+  const ids = await users.claim(projectId, key, await users.newIds(random, userId));
   const facts = { provider, username, origin: { issuer, subject } };
   const user = await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
   return isVouched(user) ? await unmerged(users, projectId, user) : null;
@@ -204,7 +204,7 @@ export function updateHostedUser(context: IdentityContext) {
           ? await context.sessions.accessTokenOn(call.project, user, deviceOf(userId, call))
           : tokenOf(call);
       return identityEnvelope({
-        externalId: context.users.externalIdOf(user),
+        externalId: await context.users.externalIdOf(user),
         projectId: call.project.id,
         accessToken,
         appProfile: user.appProfile,

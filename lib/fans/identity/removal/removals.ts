@@ -149,7 +149,7 @@ export async function removeUser(
   if (user?.account !== undefined) await codes.revoke(projectId, user.account.email);
   await sessions.revokeAll(projectId, userId, { isFinal: true });
   await onRemove(projectId, userId);
-  const keys = user === null ? [] : users.keysOf(user);
+  const keys = user === null ? [] : await users.keysOf(user);
   await Promise.all(keys.map(key => users.release(projectId, key, userId)));
   await users.remove(projectId, userId);
   return [...removed, userId];

@@ -31,10 +31,14 @@ export class SessionRecords {
     this.#users = users;
   }
 
-  issue(projectId: string, user: User, facts: Pick<IssuedRecord, "deviceId" | "timeStamp">): IssuedRecord {
+  async issue(
+    projectId: string,
+    user: User,
+    facts: Pick<IssuedRecord, "deviceId" | "timeStamp">,
+  ): Promise<IssuedRecord> {
     const { deviceId, timeStamp } = facts;
     const { userId, signUp } = user;
-    const externalId = this.#users.externalIdOf(user);
+    const externalId = await this.#users.externalIdOf(user);
     const record = { projectId, deviceId, timeStamp, externalId, userId, signUp };
     const signature = signRecord(this.#keysOf(projectId)[0], record);
     return { deviceId, timeStamp, signature, externalId, userId, signUp };
@@ -45,26 +49,27 @@ export class SessionRecords {
     return this.#keysOf(projectId).some(key => verifyRecord(key, { ...record, projectId }));
   }
 
-  isOf(projectId: string, user: User, presented: SignedDevice): boolean {
+  async isOf(projectId: string, user: User, presented: SignedDevice): Promise<boolean> {
     const { userId, signUp } = user;
     return this.verify(projectId, {
       ...presented,
       userId,
       signUp,
-      externalId: this.#users.externalIdOf(user),
+      externalId: await this.#users.externalIdOf(user),
     });
   }
 
   /** Lists the devices of a user, each with the session record of its last login. */
-  devicesOf(
+  async devicesOf(
     projectId: string,
     user: User,
-  ): (SignedDevice & Pick<User, "userId" | "signUp"> & { lastLogin: number })[] {
+  ): Promise<(SignedDevice & Pick<User, "userId" | "signUp"> & { lastLogin: number })[]> {
     const { userId, signUp, devices } = user;
-    return devices.map(({ deviceId, lastLogin }) => {
-      const { signature, timeStamp } = this.issue(projectId, user, { deviceId, timeStamp: lastLogin });
+    const list = devices.map(async ({ deviceId, lastLogin }) => {
+      const { signature, timeStamp } = await this.issue(projectId, user, { deviceId, timeStamp: lastLogin });
       return { deviceId, lastLogin, signUp, userId, timeStamp, signature };
     });
+    return await Promise.all(list);
   }
 
   #keysOf(projectId: string): Keys {

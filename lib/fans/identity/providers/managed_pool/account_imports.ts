@@ -92,7 +92,7 @@ export function createAccountImports(context: ImportContext): AccountImports {
         await users.claim(project.id, emailKey(email), before);
         return false;
       }
-      const ids = users.newIds(random, userId);
+      const ids = await users.newIds(random, userId);
       const holder = await claimEmail(context, project.id, { email, ids });
       if (holder.userId !== userId) throw taken("somebody else has the e-mail address");
       const now = unixSeconds(clock);

@@ -71,7 +71,7 @@ export function logInByCode(context: IdentityContext) {
       call.note({ sessionId: opened.session.sid, deviceId });
       await limiter.clear({ ...facts, userId: user.userId, deviceId }, "account");
       await mergeAnonymous(context, call, { pair: data, into: user.userId });
-      return sessionReply(context, project.id, opened);
+      return await sessionReply(context, project.id, opened);
     },
   });
 }

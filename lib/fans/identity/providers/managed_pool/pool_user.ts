@@ -5,7 +5,7 @@ import type { Mail } from "../../../../base/outbound/outbound.ts";
 import { identityEnvelope } from "../../../../http/mod.ts";
 import { isPublicName } from "../../../users/mod.ts";
 import type { IdentityContext } from "../../context.ts";
-import type { UserIds } from "../../lookup_keys.ts";
+import type { UserIds } from "../../external_ids.ts";
 import { emailKey, normaliseEmail } from "../../lookup_keys.ts";
 import { authenticateUser, DeviceIdSchema, type OperationCall } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -46,12 +46,12 @@ export async function requireClientToken(
   if (identitySetting(project, "recoveryAuth") === "bearer") await clientTokens.check(request, project.id);
 }
 
-export function sessionReply(
+export async function sessionReply(
   { records, clock }: IdentityContext,
   projectId: string,
   { session, tokens, user }: OpenedSession & { readonly user: User },
 ) {
-  const record = records.issue(projectId, user, {
+  const record = await records.issue(projectId, user, {
     deviceId: session.deviceId,
     timeStamp: unixSeconds(clock),
   });

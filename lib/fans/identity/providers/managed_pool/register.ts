@@ -97,7 +97,7 @@ export function registerPoolUser(context: IdentityContext) {
 
 export async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
   const { users, clock, random } = context;
-  const ids = await claimEmail(context, projectId, { email: account.email, ids: users.newIds(random) });
+  const ids = await claimEmail(context, projectId, { email: account.email, ids: await users.newIds(random) });
   const facts = { provider: "managedPool", username: account.nickname, account } as const;
   const user = await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
   const isNew = user.account?.passwordHash === account.passwordHash;
@@ -243,7 +243,7 @@ async function userOf(
   const { externalId, deviceId } = pair;
   const user = await users.findByKey(project.id, { kind: "external", externalId });
   if (user === null || !hasDevice(user, deviceId)) return null;
-  return isSignedFor(user, pair, { records, project, deviceId }) ? user : null;
+  return (await isSignedFor(user, pair, { records, project, deviceId })) ? user : null;
 }
 
 function rejected(): AppError {
@@ -299,7 +299,7 @@ export function logInPoolUser(context: IdentityContext) {
       await limiter.clear({ ...facts, userId: user.userId });
       await mergeAnonymous(context, call, { pair: data, into: user.userId });
       repairEmailKey(context, call, { user, before: email });
-      return sessionReply(context, project.id, opened);
+      return await sessionReply(context, project.id, opened);
     },
   });
 }

@@ -78,7 +78,7 @@ export function updatePoolUser(context: IdentityContext) {
       if (isMoving) await releaseOldEmail(context, call, before);
       const { username } = user;
       const { email = "" } = user.account ?? {};
-      const externalId = context.users.externalIdOf(user);
+      const externalId = await context.users.externalIdOf(user);
       return identityEnvelope({ email, username, externalId, projectId: project.id });
     },
   });
@@ -186,7 +186,7 @@ export function changePoolPassword(context: IdentityContext) {
       background.run("mail_password_changed", info, () =>
         mailer.send(poolMail("passwordChanged", email, call)),
       );
-      return sessionReply(context, project.id, { ...opened, user });
+      return await sessionReply(context, project.id, { ...opened, user });
     },
   });
 }
@@ -264,7 +264,7 @@ export function checkPoolUser(context: IdentityContext) {
     async run({ deviceId }, call) {
       const caller = await authenticatePoolUser(context, call, true);
       requireSessionDevice(call.project, caller.session, deviceId);
-      return profileReply(context, call, caller);
+      return await profileReply(context, call, caller);
     },
   });
 }
@@ -272,21 +272,21 @@ export function checkPoolUser(context: IdentityContext) {
 const texts = new WeakMap<User, JsonText<ProfileAnswer>>();
 
 /** Answers the text of the profile, written once per state: sessions return the same object for an unchanged user. */
-function profileReply(
+async function profileReply(
   context: IdentityContext,
   { project }: OperationCall,
   caller: PoolUser,
-): JsonTextReply<200, ProfileAnswer> {
-  const text = texts.get(caller.user) ?? profileText(context, project.id, caller);
+): Promise<JsonTextReply<200, ProfileAnswer>> {
+  const text = texts.get(caller.user) ?? (await profileText(context, project.id, caller));
   texts.set(caller.user, text);
   return jsonText(text);
 }
 
-function profileText(
+async function profileText(
   { records }: IdentityContext,
   projectId: string,
   { user, account }: PoolUser,
-): JsonText<ProfileAnswer> {
+): Promise<JsonText<ProfileAnswer>> {
   const { username, userId, loginHistory: logins } = user;
   const { email, nickname, terms } = account;
   const consent = { "custom:terms_optin1": terms[0], "custom:terms_optin2": terms[1] };
@@ -297,7 +297,7 @@ function profileText(
     nickname,
     email,
     emailVerified: account.isEmailVerified,
-    devices: records.devicesOf(projectId, user),
+    devices: await records.devicesOf(projectId, user),
   };
   const answer: ProfileAnswer = { result: 1, message: "OK", data };
   return JSON.stringify(answer) as JsonText<ProfileAnswer>;
