@@ -104,6 +104,10 @@ declare
   nows bigint[];
   are_redated boolean[];
 begin
+  if pg_is_in_recovery() then
+    -- A replica cannot even read an unlogged table, and would not say why in terms that callers know.
+    raise exception using errcode = 'read_only_sql_transaction', message = 'cannot spend on a read-only replica';
+  end if;
   perform pg_advisory_xact_lock(k) from unnest(p_locks) as k;
   for s in 1 .. cardinality(p_subjects) loop
     cost := p_costs[s];
