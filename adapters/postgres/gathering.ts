@@ -101,7 +101,8 @@ export class Gathering<I, A> {
   /** Those who came later would only wait as long again for the same end. */
   #giveUp(cause: unknown): void {
     if (cause instanceof AppError && cause.code === "internal_error") return;
+    const reason = cause instanceof Error ? cause.message : String(cause);
     for (const { reject } of this.#waiting.splice(0))
-      reject(unavailable("a call before this one failed", cause));
+      reject(unavailable(`a call before this one failed (${reason})`, cause));
   }
 }
