@@ -17,6 +17,7 @@ import { boardCases, scoreCases } from "./boards.ts";
 import { commitCases } from "./commits.ts";
 import { concurrencyCases } from "./concurrency.ts";
 import { type Cases, register, type StoreCase, type StoreFixture, type Suite } from "./harness.ts";
+import { largeBoardCases } from "./large_boards.ts";
 import { limitCases, nameCases } from "./limits.ts";
 import { randomCases } from "./random_runs.ts";
 import { expiryCases, logCases, recordCases, tallyCases } from "./records.ts";
@@ -26,6 +27,12 @@ export { type FailuresFixture, failuresConformance } from "./failures.ts";
 export type { Runner, StoreFixture, TestClock } from "./harness.ts";
 export { ConformanceError } from "./harness.ts";
 export { type LimiterFixture, limiterConformance } from "./limiter.ts";
+export {
+  type PartitionsFixture,
+  partitionsConformance,
+  type WarningsFixture,
+  warningsConformance,
+} from "./operators.ts";
 export { type QueueFixture, queueConformance } from "./queue.ts";
 
 const defaultSeeds: readonly number[] = [1, 2, 3, 4];
@@ -50,6 +57,7 @@ export function conformance(options: ConformanceOptions): void {
     expiry: expiryCases,
     tallies: tallyCases,
     boards: boardCases,
+    "large boards": largeBoardCases,
     scores: scoreCases,
     logs: logCases,
     names: nameCases,

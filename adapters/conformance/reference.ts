@@ -37,6 +37,8 @@ const utf8 = new TextEncoder();
 export class ReferenceModel {
   readonly #now: () => number;
   readonly #partitions = new Map<string, Partition>();
+  /** The order of boards, which change only as copies. */
+  readonly #ordered = new WeakMap<ReadonlyMap<string, StoredEntry>, readonly StoredEntry[]>();
   #version = 0;
 
   /** @param now The clock, Unix ms. */
@@ -91,7 +93,7 @@ export class ReferenceModel {
       const all = [...(state.tallies.get(query.key) ?? [])];
       return new Map(all.filter(([field]) => query.fields === undefined || query.fields.includes(field)));
     }
-    const ordered = [...(state.boards.get(query.key)?.values() ?? [])].sort(compare);
+    const ordered = this.#order(state.boards.get(query.key) ?? new Map());
     if (query.type === "board") return boardRange(ordered, query);
     if (query.type === "before") {
       const point = { tie: 0, member: "", ...query };
@@ -103,6 +105,12 @@ export class ReferenceModel {
     const below = ordered.filter(other => other.score < found.score).length;
     const position = query.position === true ? { position: ordered.indexOf(found) } : {};
     return { score: found.score, tie: found.tie, below, ...position };
+  }
+
+  #order(members: ReadonlyMap<string, StoredEntry>): readonly StoredEntry[] {
+    const ordered = this.#ordered.get(members) ?? [...members.values()].sort(compare);
+    this.#ordered.set(members, ordered);
+    return ordered;
   }
 }
 

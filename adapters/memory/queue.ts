@@ -10,14 +10,14 @@ export const queueDepthMax = 100_000;
 const busyRetryMs = 1_000;
 
 export interface MemoryQueueOptions {
-  /** The time by which leases are counted, Unix ms. */
-  readonly clock: () => number;
+  /** The time by which leases are counted, Unix ms. @default the clock of the process */
+  readonly clock?: (() => number) | undefined;
   /** Most unsettled messages of one topic. @default queueDepthMax */
   readonly depthMax?: number;
 }
 
 /** Creates a queue whose messages live as long as the process. */
-export function createMemoryQueue(options: MemoryQueueOptions): Queue {
+export function createMemoryQueue(options: MemoryQueueOptions = {}): Queue {
   return new MemoryQueue(options);
 }
 
@@ -49,7 +49,7 @@ class MemoryQueue implements Queue {
   readonly #topics = new Map<string, Topic>();
   #sequence = 0;
 
-  constructor({ clock, depthMax = queueDepthMax }: MemoryQueueOptions) {
+  constructor({ clock = Date.now, depthMax = queueDepthMax }: MemoryQueueOptions) {
     this.#clock = clock;
     this.#depthMax = depthMax;
   }

@@ -57,7 +57,7 @@ export interface PartitionQuery {
  */
 export interface PartitionLister {
   /**
-   * Returns every partition that exists for the whole call, group by group and in no order. Some may come twice, and so may some
+   * Returns every partition that exists for the whole call, in groups of a thousand or so and in no order. Some may come twice, and so may some
    * whose record has just expired.
    */
   partitions(query: PartitionQuery): AsyncIterable<readonly Partition[]>;

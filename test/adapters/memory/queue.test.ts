@@ -5,6 +5,17 @@ import { createMemoryQueue, queueDepthMax } from "../../../adapters/memory/queue
 import { createTestClock } from "../../support/clock.ts";
 
 describe("the memory queue", () => {
+  it("needs no options: its leases end by the clock of the process", async t => {
+    t.mock.timers.enable({ apis: ["Date"], now: 1_000 });
+    const queue = createMemoryQueue();
+    await queue.push("t", ["x"]);
+    const lease = { consumer: "c", limit: 1, leaseMs: 10 };
+    assert.equal((await queue.take("t", lease)).length, 1);
+    assert.equal((await queue.take("t", lease)).length, 0);
+    t.mock.timers.setTime(1_010);
+    assert.equal((await queue.take("t", lease)).length, 1);
+  });
+
   it("holds 100,000 messages per topic by default", async () => {
     const queue = createMemoryQueue({ clock: createTestClock().now });
     const thousand = Array.from({ length: 1_000 }, () => "x");
