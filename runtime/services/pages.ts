@@ -197,7 +197,10 @@ export async function buildShow(): Promise<readonly PageFile[]> {
 
 /** Builds the studio: its HTML, which names what is loaded first, and the parts that load when they are needed. */
 export async function buildPage(): Promise<readonly PageFile[]> {
-  const files = await bundleFiles("pages/studio/page", ["main.tsx", "style.css"]);
+  const { formSchemas } = await import("./form_schemas.ts");
+  const files = await bundleFiles("pages/studio/page", ["main.tsx", "style.css"], {
+    FORM_SCHEMAS: JSON.stringify(formSchemas()),
+  });
   const nameOf = (start: string): string => files.find(({ name }) => name.startsWith(start))?.name ?? "";
   const script = files.find(({ name }) => name === nameOf("main-"))?.text ?? "";
   const imports = [...script.matchAll(/\bfrom"\.\/(chunk-[^"]+)"/g)].map(([, name = ""]) => name);
@@ -242,7 +245,12 @@ async function bundlePage(
   return { script: fileOf("text/javascript"), style: fileOf("text/css") };
 }
 
-async function bundleFiles(folder: string, entries: readonly string[]): Promise<readonly PageFile[]> {
+/** @param define Constants of the scripts, as JSON */
+async function bundleFiles(
+  folder: string,
+  entries: readonly string[],
+  define: Record<string, string> = {},
+): Promise<readonly PageFile[]> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
     absWorkingDir: fileURLToPath(new URL(`../../lib/${folder}`, import.meta.url)),
@@ -259,6 +267,7 @@ async function bundleFiles(folder: string, entries: readonly string[]): Promise<
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
+    define,
     write: false,
     logLevel: "silent",
   });

@@ -109,6 +109,52 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     await page.getByText("Expected the setting b").waitFor();
   });
 
+  it("of the platform are a form, whose faults stand at their fields", async () => {
+    const { page, faults } = await world.open(`#/events/${ids.event}/settings`);
+    const form = page.getByRole("form", { name: "Platform" });
+    const save = form.getByRole("button", { name: "Save" });
+    await form.getByLabel("Name").fill("Cup final");
+    await form.getByLabel("Duration", { exact: true }).fill("5400");
+    await form.getByLabel("Start mode").selectOption("clock");
+    await form.getByLabel("Start at").fill("2027-05-01T20:00");
+    await press(save);
+    await page.getByRole("heading", { name: "Cup final", level: 1 }).waitFor();
+    const event = (await world.author("GET", `/events/${ids.event}`)).json.data.attributes;
+    assert.deepEqual([event.name, event.duration, event.start_mode], ["Cup final", 5_400, "clock"]);
+    assert.equal(await form.getByLabel("Start at").inputValue(), "2027-05-01T20:00");
+    await assertAccessible(page);
+
+    const boards = [{ id: "goals", source: { type: "action", action: "goal" } }];
+    const services = { leaderboards: boards, identity: { requireSignature: true } };
+    const path = `/projects/${ids.project}`;
+    const change = { type: "projects", id: ids.project, attributes: { services } };
+    assert.equal((await world.author("PATCH", path, change)).status, 204);
+    await page.goto(`${world.url}/studio#/projects/${ids.project}/settings`);
+    for (const name of ["Services", "Identity", "Mails"])
+      await press(form.locator("summary", { hasText: name }));
+    await form.getByLabel("Sender").fill("Club");
+    await form.getByLabel("Code login", { exact: true }).selectOption("on");
+    await form.getByLabel("Code login link").fill("no address");
+    await press(save);
+    await form
+      .locator('[data-wrong="true"]')
+      .getByText(/^Expected/)
+      .waitFor();
+    await form.getByLabel("Code login link").fill("");
+    await form.getByLabel("Texts").fill("{");
+    await press(form.getByRole("button", { name: "Undo all" }));
+    await form.getByLabel("Sender").fill("Club");
+    await form
+      .getByLabel("Leaderboards", { exact: true })
+      .fill(JSON.stringify([{ ...boards[0], id: "points" }]));
+    await press(save);
+    await page.getByText("Saved.").waitFor({ state: "attached" });
+    const { identity, leaderboards } = (await world.author("GET", path)).json.data.attributes.services;
+    assert.deepEqual(identity, { requireSignature: true, mails: { sender: "Club" } });
+    assert.equal(leaderboards[0].id, "points");
+    assert.deepEqual(faults, []);
+  });
+
   it("are read alone with a lesser role", async () => {
     await store(setting("skin", "dark"));
     const { authors } = world.platform;

@@ -51,24 +51,40 @@ const Colours = v.pipe(
   }),
 );
 
-const ShowSchema = v.strictObject({
-  /** A short address that leads to the page, for people who type it. */
-  address: v.exactOptional(HttpsUrl),
-  logo: v.exactOptional(HttpsUrl),
+const Actions = v.strictObject({ vote: v.optional(Id, "vote"), ask: v.optional(Id, "ask") });
+
+export const ShowSchema = v.strictObject({
+  address: v.exactOptional(
+    v.pipe(HttpsUrl, v.description("A short address that leads to the page, for people who type it")),
+  ),
+  logo: v.exactOptional(v.pipe(HttpsUrl, v.description("The https address of an image"))),
   colours: v.exactOptional(Colours),
-  /** Zone in which producers read the times of their shows. */
   timeZone: v.exactOptional(
-    v.pipe(v.string(), v.check(isTimeZone, "Expected a time zone such as Europe/Berlin")),
+    v.pipe(
+      v.string(),
+      v.check(isTimeZone, "Expected a time zone such as Europe/Berlin"),
+      v.description("Zone in which producers read the times of their shows"),
+    ),
   ),
   font: v.optional(v.picklist(["system", "serif", "rounded"]), "system"),
-  /** Ids of the project's boards that fans see; all public ones unless set. */
-  boards: v.exactOptional(v.pipe(v.array(Id), v.maxLength(boardsMax))),
-  /** How fans keep their points beyond a device. */
-  signIn: v.optional(v.picklist(["none", "name", "email"]), "email"),
-  /** Names of the actions that the page reports. */
-  actions: v.optional(v.strictObject({ vote: v.optional(Id, "vote"), ask: v.optional(Id, "ask") }), {}),
-  /** Origins whose pages may show this one in a frame, beside the platform's own. */
-  embed: v.exactOptional(v.strictObject({ origins: v.pipe(v.array(Origin), v.maxLength(originsMax)) })),
+  boards: v.exactOptional(
+    v.pipe(
+      v.array(Id),
+      v.maxLength(boardsMax),
+      v.description("Ids of the project's boards that fans see; all public ones unless set"),
+    ),
+  ),
+  signIn: v.pipe(
+    v.optional(v.picklist(["none", "name", "email"]), "email"),
+    v.description("How fans keep their points beyond a device"),
+  ),
+  actions: v.pipe(v.optional(Actions, {}), v.description("Names of the actions that the page reports")),
+  embed: v.exactOptional(
+    v.pipe(
+      v.strictObject({ origins: v.pipe(v.array(Origin), v.maxLength(originsMax)) }),
+      v.description("Origins whose pages may show this one in a frame, beside the platform's own"),
+    ),
+  ),
 });
 
 export type ShowSettings = v.InferOutput<typeof ShowSchema>;

@@ -122,7 +122,14 @@ async function show(): Promise<void> {
     const guard = (question: () => boolean): void => {
       if (!left.aborted) isUnsaved = question;
     };
-    const context = { api, place, ...scope, signal: left, guard, announce, user, readUser };
+    const takeScope = (attributes: Resource["attributes"]): void => {
+      const { chain } = scene.value;
+      const last = chain.at(-1);
+      if (left.aborted || last === undefined) return;
+      const known = { ...last, attributes: { ...last.attributes, ...attributes } };
+      scene.value = { ...scene.value, chain: [...chain.slice(0, -1), known] };
+    };
+    const context = { api, place, ...scope, signal: left, guard, takeScope, announce, user, readUser };
     scene.value = { place, ...scope, shown: { View, context } };
   } catch (error) {
     if (!left.aborted) scene.value = { ...known, place, shown: { error } };

@@ -1,10 +1,12 @@
-/** The settings of a project's app, or of an event: edited as JSON, compared with what is live, and pushed. */
+/** The settings of a project or event: those of the platform as a form, those of its app as JSON. */
 
+import { useRef } from "preact/hooks";
 import { isMembers } from "../../../base/json/mod.ts";
 import { saveFile } from "../../shared/page/files.ts";
 import type { Resource } from "./api.ts";
 import { DocumentEditor, Moved, OpenFile, SavePart } from "./documents/editor.tsx";
 import { type Live, useDocument } from "./documents/saved.ts";
+import { PlaceForm } from "./settings_form.tsx";
 import { Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
@@ -19,6 +21,26 @@ type Settings = readonly Setting[];
 const digestCharacters = 19;
 
 export function SettingsView({ context }: { readonly context: ViewContext }) {
+  const unsaved = useRef({ form: (): boolean => false, app: (): boolean => false });
+  const guarded = (part: "form" | "app"): ViewContext => ({
+    ...context,
+    guard(isUnsaved) {
+      unsaved.current[part] = isUnsaved;
+      const { form, app } = unsaved.current;
+      context.guard(() => form() || app());
+    },
+  });
+  return (
+    <div class="view">
+      <PlaceForm context={guarded("form")} />
+      <h2>Settings of the app</h2>
+      <AppSettings context={guarded("app")} />
+    </div>
+  );
+}
+
+/** Edited as JSON, compared with what is live, and pushed. */
+function AppSettings({ context }: { readonly context: ViewContext }) {
   const { chain, role } = context;
   const scope = chain.at(-1) as Resource;
   const document = useDocument<Settings>({

@@ -21,6 +21,8 @@ export interface ViewContext {
   readonly signal: AbortSignal;
   /** Sets the question whether leaving the view would lose something; the user is asked then. */
   readonly guard: (isUnsaved: () => boolean) => void;
+  /** Shows attributes of the scope as they are from now on. */
+  readonly takeScope: (attributes: Resource["attributes"]) => void;
   /** Says something in the live region of the page. */
   readonly announce: (text: string) => void;
   /** The author who is signed in; null: it is still being read. */

@@ -1,0 +1,414 @@
+/** The form of a project or event, made from the schemas of what the platform takes. What has no simple field is JSON. */
+
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { differences, isMembers, isSame, type Members } from "../../../base/json/mod.ts";
+import type { FieldError } from "../../../client/mod.ts";
+import { readZone } from "./answers.tsx";
+import type { Resource } from "./api.ts";
+import { Moved } from "./documents/editor.tsx";
+import { type Live, type Saved, useSaved } from "./documents/saved.ts";
+import { instantOf, localIn, ownZone } from "./plan/zones.ts";
+import { messageOf } from "./problem.ts";
+import { Act, Problem } from "./ui.tsx";
+import { refusalOf, type ViewContext } from "./view.ts";
+
+interface Schema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly nullable?: boolean;
+  readonly enum?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+}
+
+/** Comes with the build. */
+declare const FORM_SCHEMAS: Readonly<Record<string, Schema>>;
+
+type Place = readonly string[];
+
+/** What all fields of a form share. */
+interface Form {
+  readonly value: Members;
+  /** Undefined leaves a value to the platform. */
+  readonly set: (place: Place, value: unknown) => void;
+  readonly faults: readonly FieldError[];
+  readonly isReadOnly: boolean;
+  readonly zone: string;
+  /** Says that a text is no JSON, or is again. */
+  readonly breakAt: (pointer: string, isBroken: boolean) => void;
+}
+
+interface FieldProps {
+  readonly form: Form;
+  readonly schema: Schema;
+  readonly place: Place;
+}
+
+export function PlaceForm({ context }: { readonly context: ViewContext }) {
+  const scope = context.chain.at(-1) as Resource;
+  const { properties = {} } = FORM_SCHEMAS[scope.type] ?? {};
+  const saved = useSaved<Members>({
+    ...context,
+    read: () => readPlace(context, scope, properties),
+    write: (value, live) => writePlace(context, scope, { value, live }),
+    pointer: "/data/attributes",
+  });
+  const [draft, setDraft] = useState<Members | null>(null);
+  const [broken, setBroken] = useState<readonly string[]>([]);
+  const zone = useZone(context);
+  const { live, moved, faults } = saved;
+  const value = draft ?? live?.value ?? {};
+  const isChanged = live !== null && (broken.length > 0 || !isSame(value, live.value));
+  useEffect(() => context.guard(() => isChanged), [isChanged]);
+  if (live === null) return saved.error === null ? null : <Problem error={saved.error} retry={saved.load} />;
+  const lacking = refusalOf(context.role, scope.type === "events" ? "creator" : "admin");
+  const form: Form = {
+    value,
+    set(place, next) {
+      saved.clearFaults();
+      setDraft(before => withValue(before ?? live.value, place, next) as Members);
+    },
+    faults,
+    isReadOnly: lacking !== null,
+    zone,
+    breakAt: (pointer, isBroken) => setBroken(before => withOrWithout(before, pointer, isBroken)),
+  };
+  const reset = (): void => {
+    setDraft(null);
+    setBroken([]);
+    void saved.load();
+  };
+  async function save(): Promise<void> {
+    const now = await saved.save(value);
+    if (now === null) return;
+    setDraft(null);
+    context.takeScope(now.value);
+    context.announce("Saved.");
+  }
+  const idle = isChanged ? null : "Nothing has changed.";
+  return (
+    <form
+      class="stack page-form"
+      aria-label="Platform"
+      onSubmit={event => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      {moved !== null && (
+        <Moved
+          theirs={differences(live.value, moved.value)}
+          onTakeOver={() => setDraft((saved.join(value)?.value ?? value) as Members)}
+          onDrop={reset}
+        />
+      )}
+      {Object.entries(properties).map(([name, schema]) => (
+        <Field key={name} form={form} schema={schema} place={[name]} />
+      ))}
+      <SaveRow
+        saved={saved}
+        refusal={lacking ?? (broken.length > 0 ? "Correct the faults first." : idle)}
+        save={save}
+        reset={isChanged ? reset : null}
+      />
+    </form>
+  );
+}
+
+function useZone(context: ViewContext): string {
+  const [zone, setZone] = useState(ownZone);
+  useEffect(() => {
+    readZone(context).then(
+      ({ name }) => setZone(name),
+      () => {},
+    );
+  }, []);
+  return zone;
+}
+
+function withOrWithout(list: readonly string[], item: string, has: boolean): readonly string[] {
+  const others = list.filter(each => each !== item);
+  return has ? [...others, item] : others;
+}
+
+interface SaveRowProps {
+  readonly saved: Pick<Saved<Members>, "error" | "faults">;
+  readonly refusal: string | null;
+  readonly save: () => void;
+  /** Null: there is nothing to reset. */
+  readonly reset: (() => void) | null;
+}
+
+function SaveRow({ saved: { error, faults }, refusal, save, reset }: SaveRowProps) {
+  const count = faults.length === 1 ? "a field is" : `${faults.length} fields are`;
+  return (
+    <>
+      {(error !== null || faults.length > 0) && (
+        <p class="fault" role="alert">
+          {error === null ? `Nothing was saved: ${count} not valid.` : messageOf(error)}
+        </p>
+      )}
+      <div class="row">
+        <Act class="main" refusal={refusal} onPress={save}>
+          Save
+        </Act>
+        {reset !== null && (
+          <button type="button" onClick={reset}>
+            Undo all
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** A value with its name, what it means, and what is wrong with it. */
+function Field({ form, schema, place }: FieldProps) {
+  const id = useId();
+  const hint = `${id}-hint`;
+  const pointer = pointerOf(place);
+  const own = form.faults.filter(
+    fault => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`),
+  );
+  if (schema.properties !== undefined) return <Group form={form} schema={schema} place={place} />;
+  return (
+    <div class="field" data-wrong={own.length > 0}>
+      <label htmlFor={id}>{labelOf(place)}</label>
+      <Control
+        form={form}
+        schema={schema}
+        place={place}
+        shared={{ id, "aria-describedby": hint, disabled: form.isReadOnly }}
+      />
+      <p class="quiet" id={hint}>
+        {schema.description?.replaceAll("`", "")}
+        {schema.format === "unix-time" && ` Shown in ${form.zone}.`}
+      </p>
+      {own.map(({ detail }) => (
+        <p key={detail} class="fault">
+          {detail}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** Values inside one, and in JSON those that have no field. */
+function Group({ form, schema, place }: FieldProps) {
+  const { properties = {}, description } = schema;
+  const value = valueAt(form.value, place);
+  const group = useRef<HTMLDetailsElement>(null);
+  const isWrong = form.faults.some(fault => fault.pointer.startsWith(`${pointerOf(place)}/`));
+  useEffect(() => {
+    if (isWrong && group.current !== null) group.current.open = true;
+  }, [isWrong]);
+  const others = Object.keys(isMembers(value) ? value : {}).filter(name => !(name in properties));
+  return (
+    <details class="field" ref={group}>
+      <summary>{labelOf(place)}</summary>
+      {description !== undefined && <p class="quiet">{description.replaceAll("`", "")}</p>}
+      {Object.entries(properties).map(([name, each]) => (
+        <Field key={name} form={form} schema={each} place={[...place, name]} />
+      ))}
+      {others.map(name => (
+        <Field key={name} form={form} schema={{}} place={[...place, name]} />
+      ))}
+    </details>
+  );
+}
+
+interface ControlProps extends FieldProps {
+  readonly shared: { readonly id: string; readonly "aria-describedby": string; readonly disabled: boolean };
+}
+
+function Control({ form, schema, place, shared }: ControlProps) {
+  const value = valueAt(form.value, place);
+  const set = (next: unknown): void => form.set(place, next);
+  const empty = schema.nullable === true ? null : undefined;
+  const { type, enum: choices, items } = schema;
+  if (choices !== undefined)
+    return (
+      <select
+        {...shared}
+        value={String(value ?? "")}
+        onChange={event => set(event.currentTarget.value || empty)}
+      >
+        <option value="">{schema.default === undefined ? "–" : `As usual: ${String(schema.default)}`}</option>
+        {choices.map(choice => (
+          <option key={choice}>{choice}</option>
+        ))}
+      </select>
+    );
+  if (type === "boolean")
+    return (
+      <input
+        {...shared}
+        type="checkbox"
+        checked={(value ?? schema.default) === true}
+        onChange={event => set(event.currentTarget.checked)}
+      />
+    );
+  if (type === "integer" || type === "number")
+    return <NumberControl form={form} schema={schema} place={place} shared={shared} />;
+  if (type === "string")
+    return (
+      <input
+        {...shared}
+        maxLength={schema.maxLength}
+        value={String(value ?? "")}
+        onInput={event => set(event.currentTarget.value || empty)}
+      />
+    );
+  if (type === "array" && items?.type === "string")
+    return (
+      <textarea
+        {...shared}
+        rows={3}
+        placeholder={items.enum?.join("\n") ?? "One a line"}
+        value={Array.isArray(value) ? value.join("\n") : ""}
+        onInput={({ currentTarget: { value: text } }) => set(text === "" ? schema.default : text.split("\n"))}
+      />
+    );
+  return <JsonControl form={form} schema={schema} place={place} shared={shared} />;
+}
+
+/** A number, or an instant as the clock of the project's zone shows it. */
+function NumberControl({ form: { value: whole, set, zone }, schema, place, shared }: ControlProps) {
+  const value = valueAt(whole, place);
+  const empty = schema.nullable === true ? null : undefined;
+  if (schema.format === "unix-time")
+    return (
+      <input
+        {...shared}
+        type="datetime-local"
+        value={Number(value ?? 0) > 0 ? localIn(zone, Number(value) * 1_000) : ""}
+        onChange={({ currentTarget: { value: text } }) =>
+          set(place, text === "" ? empty : instantOf(text, zone))
+        }
+      />
+    );
+  return (
+    <input
+      {...shared}
+      type="number"
+      step={schema.type === "integer" ? 1 : "any"}
+      min={schema.minimum}
+      max={schema.maximum}
+      value={String(value ?? "")}
+      onInput={({ currentTarget: { value: text } }) => set(place, text === "" ? empty : Number(text))}
+    />
+  );
+}
+
+function JsonControl({ form, place, shared }: ControlProps) {
+  const value = valueAt(form.value, place);
+  const [typed, setTyped] = useState<string | null>(null);
+  const isNone = (text: string | null): boolean => text !== null && readText(text) === null;
+  return (
+    <textarea
+      {...shared}
+      class="code"
+      rows={4}
+      placeholder="JSON"
+      spellcheck={false}
+      aria-invalid={isNone(typed)}
+      value={typed ?? (value === undefined ? "" : JSON.stringify(value, null, 2))}
+      onInput={({ currentTarget: { value: text } }) => {
+        const read = readText(text);
+        setTyped(text);
+        form.breakAt(pointerOf(place), read === null);
+        if (read !== null) form.set(place, read.value);
+      }}
+      onBlur={() => setTyped(before => (isNone(before) ? before : null))}
+    />
+  );
+}
+
+/** Reads JSON; null: it is none. No text is no value. */
+function readText(text: string): { readonly value: unknown } | null {
+  try {
+    return { value: text.trim() === "" ? undefined : JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+function pointerOf(place: Place): string {
+  return place.map(name => `/${name}`).join("");
+}
+
+/** `extra_time_duration` and `extraTimeDuration` become `Extra time duration`. */
+function labelOf(place: Place): string {
+  const words = (place.at(-1) ?? "")
+    .replaceAll("_", " ")
+    .replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function valueAt(value: unknown, [name, ...rest]: Place): unknown {
+  return name === undefined ? value : valueAt(isMembers(value) ? value[name] : undefined, rest);
+}
+
+/** Returns a value with another one at a place. An object of which nothing is left goes with it. */
+function withValue(value: unknown, [name, ...rest]: Place, next: unknown): unknown {
+  if (name === undefined) return next;
+  const inner = withValue(isMembers(value) ? value[name] : undefined, rest, next);
+  const kept = Object.entries({ ...(isMembers(value) ? value : {}), [name]: inner }).filter(
+    ([, each]) => each !== undefined,
+  );
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+async function readPlace(
+  { api, signal }: ViewContext,
+  { type, id }: Resource,
+  properties: NonNullable<Schema["properties"]>,
+): Promise<Live<Members>> {
+  const names = Object.keys(properties);
+  const { headers, document } =
+    type === "events"
+      ? await api.control.readEvent({ eventId: id, "fields[events]": names.join() }, { signal }).whole()
+      : await api.control
+          .readProject({ projectId: id, "fields[projects]": names.join() }, { signal })
+          .whole();
+  const { attributes } = document.data as Resource;
+  const value = Object.fromEntries(names.map(name => [name, attributes[name]]));
+  return { value, tag: headers.get("etag") ?? "" };
+}
+
+/** Sends the attributes that differ, and of `services` the sections. */
+function writePlace(
+  { api }: ViewContext,
+  { type, id }: Resource,
+  { value, live: { value: before, tag } }: { readonly value: Members; readonly live: Live<Members> },
+): Promise<unknown> {
+  const { services, ...attributes } = changed(
+    before,
+    value,
+    name => FORM_SCHEMAS[type]?.properties?.[name]?.default ?? null,
+  );
+  const sections =
+    services === undefined
+      ? {}
+      : { services: changed(before.services as Members, Object(services), () => null) };
+  const data = { type, id, attributes: { ...attributes, ...sections } };
+  const options = { headers: { "if-match": tag } };
+  return type === "events"
+    ? api.control.changeEvent({ eventId: id, body: { data } } as never, options)
+    : api.control.changeProject({ projectId: id, body: { data } } as never, options);
+}
+
+/** Returns the members that differ. One that is left out gets another value in its place. */
+function changed(before: Members, after: Members, otherwise: (name: string) => unknown): Members {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return Object.fromEntries(
+    names
+      .filter(name => !isSame(before[name], after[name]))
+      .map(name => [name, after[name] ?? otherwise(name)]),
+  );
+}

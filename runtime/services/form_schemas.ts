@@ -1,0 +1,55 @@
+/**
+ * What the studio makes forms of: the attributes of projects and events, and the sections of a project's settings, as JSON Schema.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { definitionOf } from "../../lib/authoring/table/mod.ts";
+import type { Attribute } from "../../lib/authoring/table/resource.ts";
+import { seconds, unixSeconds } from "../../lib/authoring/table/schemas.ts";
+import { IdentitySettingsSchema } from "../../lib/fans/identity/mod.ts";
+import { jsonSchemaOf } from "../../lib/http/openapi/schema.ts";
+import { ShowSchema } from "../../lib/pages/show/settings.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Formats that JSON Schema has no word for. */
+const formats = new Map<v.GenericSchema, string>([
+  [unixSeconds, "unix-time"],
+  [seconds, "seconds"],
+]);
+
+/** Sections of `services`; the others are JSON. */
+const services = v.object({
+  show: v.pipe(ShowSchema, v.description("The page for fans")),
+  identity: v.pipe(IdentitySettingsSchema, v.description("How fans sign in, and the mails that they get")),
+});
+
+export function formSchemas(): Readonly<Record<"projects" | "events", Json>> {
+  return {
+    projects: { properties: { ...attributesOf("projects"), services: jsonSchemaOf(services) } },
+    events: { properties: attributesOf("events") },
+  };
+}
+
+/** Returns the attributes that authors change, but for those that apps interpret. */
+function attributesOf(type: "projects" | "events"): Json {
+  const attributes: Readonly<Record<string, Attribute>> = definitionOf(type)?.attributes ?? {};
+  const written = Object.entries(attributes).filter(
+    ([, { write = "always", join = "replace", heavy = false }]) =>
+      write === "always" && join === "replace" && !heavy,
+  );
+  return Object.fromEntries(
+    written.map(([name, { schema, description, default: given = null, nullable = false, required }]) => [
+      name,
+      {
+        ...jsonSchemaOf(schema),
+        description,
+        ...(formats.has(schema) && { format: formats.get(schema) }),
+        ...(nullable && { nullable }),
+        ...(required !== true && { default: given }),
+      },
+    ]),
+  );
+}
