@@ -261,7 +261,8 @@ export class FanSession implements Credentials {
   async #entry(provider: string, given: object, hasDevice: boolean): Promise<object> {
     const session = await this.#session();
     const { deviceId } = this.#state;
-    const isUpgrade = provider === "managedPool" && session?.provider === "anonymous";
+    const isUpgrade =
+      (provider === "managedPool" || provider === "hostedIdp") && session?.provider === "anonymous";
     const { externalId, timeStamp, signature } = session?.record ?? {};
     const data = {
       ...(hasDevice || isUpgrade ? { deviceId } : {}),

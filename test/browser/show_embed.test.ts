@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 import type { Frame, Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { forge } from "../support/issuer.ts";
+import { until } from "../support/until.ts";
 import { field, openShowWorld, question, type ShowWorld } from "./_show.ts";
 import { openPage } from "./_studio.ts";
 
@@ -178,10 +179,16 @@ describe("the show in other pages", { skip: browserAvailable() }, () => {
     await poll.getByText("Counted").waitFor();
     await page.locator("grandstand-show").evaluate(show => show.removeAttribute("token"));
     await poll.getByText("Counted").waitFor({ state: "hidden" });
+    await poll.getByRole("button", { name: "Away" }).click();
+    await poll.getByText("Counted").waitFor();
+    const cleo = tokenOf("cleo");
+    await set(cleo);
+    await until("the guest's vote is the user's", async () => (await votesOf(cleo)).join() === "2");
+    await poll.getByText("Counted").waitFor();
     const calls = addresses.filter(address => !address.startsWith(club.origin));
-    assert.ok(calls.some(address => address.includes("/v1/user/check?")));
+    assert.ok(calls.some(address => address.endsWith("/v1/user/login")));
     assert.deepEqual(
-      calls.filter(address => [ann, ben].some(token => address.includes(token))),
+      calls.filter(address => [ann, ben, cleo].some(token => address.includes(token))),
       [],
     );
     assert.deepEqual(faults, []);

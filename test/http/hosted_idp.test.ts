@@ -69,6 +69,35 @@ describeOnStores("users of a hosted identity provider", open => {
     const other = await check(idToken({ sub: "bob", email: "al@example.com" }));
     assert.notEqual(other.json.data.userId, userId, "an address leads to nobody");
   });
+  it("take over what a guest has who is proved, and nothing of another one", async () => {
+    const logIn = (data: object) =>
+      world.call("/v1/user/login", { method: "PUT", body: { ...hosted, data } });
+    const guest = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
+    const guestOf = async (device: string) =>
+      (await world.call("/v1/user", { body: { ...guest, data: { deviceId: device } } })).json.data;
+    const [mine, theirs] = [await guestOf(deviceId), await guestOf("0123abcd-0000-4000-8000-00000000000e")];
+    const isGuest = async ({ externalId, deviceId: device }: Answer["json"]): Promise<boolean> => {
+      const body = { ...guest, data: { externalId, deviceId: device } };
+      return (await world.call("/v1/user/login", { method: "PUT", body })).status === 200;
+    };
+    for (const stolen of [theirs.externalId, "unknown", undefined]) {
+      const answer = await logIn({ token: idToken(), deviceId, ...(stolen && { externalId: stolen }) });
+      assert.equal(answer.status, 200, answer.text);
+    }
+    const { userId } = await signedIn();
+    assert.equal(await isGuest(theirs), true);
+    refused(
+      await logIn({ token: "no.such.token", deviceId, externalId: mine.externalId }),
+      401,
+      "invalid_token",
+    );
+    assert.equal(await isGuest(mine), true, "not without a login");
+    const answer = await logIn({ token: idToken(), deviceId, externalId: mine.externalId });
+    assert.equal(answer.json.data.userId, userId);
+    assert.deepEqual([await isGuest(mine), await isGuest(theirs)], [false, true]);
+    assert.equal((await check(answer.json.data.accessToken)).status, 200);
+  });
+
   it("come back from the provider with a token of this very login alone", async () => {
     const returnTo = "https://app.example/welcome";
     for (const [wrong, status, code] of [

@@ -44,7 +44,7 @@ import {
   registerAnonymous,
   updateNoLoginUser,
 } from "./providers/no_login.ts";
-import { beginOpenIdLogin, confirmOpenIdLogin } from "./providers/openid_login.ts";
+import { beginOpenIdLogin, confirmOpenIdLogin, logInHostedUser } from "./providers/openid_login.ts";
 import { socialChecks } from "./providers/social_check.ts";
 import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/vouched_users.ts";
 
@@ -217,13 +217,23 @@ function sessionRoutes(context: IdentityContext) {
       operation: "logInUser",
       summary: "Log a user in",
       description:
-        "Logs a user in and answers the session record, with tokens for e-mail users. A `noLogin` user gets a new record for the external id. The ids of an anonymous user in the request merge that user into the account.",
+        "Logs a user in and answers the session record, with tokens for e-mail users. A `noLogin` user gets a new record for the external id, and a `hostedIdp` user comes to exist with the first login. The ids of an anonymous user in the request merge that user into the account.",
       auth: open,
       event: "login",
       schemas: { body: "Login", answer: "LoggedInUser" },
-      operations: [logInNoLoginUser(context), loginAnonymous(context), logInPoolUser(context)],
+      operations: [
+        logInNoLoginUser(context),
+        loginAnonymous(context),
+        logInPoolUser(context),
+        logInHostedUser(context),
+      ],
       errors: [
         ...commonErrors,
+        "rate_limited",
+        "invalid_token",
+        "token_expired",
+        "session_revoked",
+        ...providerErrors,
         "too_many_attempts",
         "invalid_credentials",
         "email_not_verified",

@@ -17,10 +17,11 @@ import type { User } from "../users.ts";
 import { anonymousPairEntries, sessionReply } from "./managed_pool/pool_user.ts";
 import { mergeAnonymous } from "./managed_pool/register.ts";
 import { vouchedUser } from "./social_check.ts";
-import { issuerUser, logInVouchedUser } from "./vouched_users.ts";
+import { hostedUser, issuerUser, logInVouchedUser } from "./vouched_users.ts";
 
 const hintCharactersMax = 254;
 const codeCharactersMax = 2_048;
+const tokenCharactersMax = 16_384;
 
 type Provider = "hostedIdp" | SocialProvider;
 
@@ -138,6 +139,28 @@ export function confirmOpenIdLogin(context: IdentityContext) {
       const opened = await logInVouchedUser(context, call, { user, deviceId });
       await mergeAnonymous(context, call, { pair: data, into: user.userId });
       return await sessionReply(context, project.id, opened);
+    },
+  });
+}
+
+/** Logs in the user of a token that the app has from the provider. */
+export function logInHostedUser(context: IdentityContext) {
+  return operation({
+    strategies: ["email"],
+    providers: ["hostedIdp"],
+    entries: {
+      data: v.pipe(
+        v.object({ token: text("Token of the provider", tokenCharactersMax), ...anonymousPairEntries }),
+        v.description("The token, and the anonymous user of the device"),
+      ),
+    },
+    responses: { 200: { description: "The session record with tokens", schema: SessionAnswer } },
+    async run({ data }, call) {
+      const { token, deviceId = uuid(context.random) } = data;
+      const user = await hostedUser(context, call, token);
+      const opened = await logInVouchedUser(context, call, { user, deviceId });
+      await mergeAnonymous(context, call, { pair: data, into: user.userId });
+      return sessionReply(context, call.project.id, opened);
     },
   });
 }

@@ -239,7 +239,7 @@ async function checkOwnToken(context: IdentityContext, call: OperationCall, devi
 }
 
 async function logIn(context: IdentityContext, call: OperationCall, deviceId: string) {
-  return await logInVouchedUser(context, call, { user: await vouchedUser(context, call), deviceId });
+  return await logInVouchedUser(context, call, { user: await bearerUser(context, call), deviceId });
 }
 
 /** Authenticates the bearer of an access token of the platform, or of a token of the provider, which has no session. */
@@ -249,14 +249,21 @@ async function authenticate(
 ): Promise<{ readonly user: User; readonly session: Session | null }> {
   return context.tokens.namesOwnKey(tokenOf(call))
     ? await authenticateUser(context, call, bearer)
-    : { user: await vouchedUser(context, call), session: null };
+    : { user: await bearerUser(context, call), session: null };
+}
+
+function bearerUser(context: IdentityContext, call: OperationCall): Promise<User> {
+  return hostedUser(context, call, tokenOf(call));
 }
 
 /** Finds or creates the user of the provider's token, and spends a look-up. */
-async function vouchedUser(context: IdentityContext, call: OperationCall): Promise<User> {
+export async function hostedUser(
+  context: IdentityContext,
+  call: OperationCall,
+  token: string,
+): Promise<User> {
   const { project, info } = call;
-  const issuer = hostedIssuer(project);
-  const user = await issuerUser(context, project.id, { token: tokenOf(call), issuer });
+  const user = await issuerUser(context, project.id, { token, issuer: hostedIssuer(project) });
   const { userId } = user;
   call.note({ userId });
   await context.limiter.attempt("profile", { projectId: project.id, address: info.address, userId });

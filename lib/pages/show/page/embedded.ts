@@ -103,14 +103,11 @@ function followHeight(tell: (height: number) => void): void {
 }
 
 /** Makes the fan the user of the host's token. Nobody stays signed in by a token that the host no longer gives, or that is refused. */
-async function signInBy({ client, data }: Show, token: string | null): Promise<void> {
-  const { session, identity } = client;
+async function signInBy({ client: { session } }: Show, token: string | null): Promise<void> {
   try {
     if (token === null) return await leave();
-    const deviceId = await session.deviceId();
-    const selector = { projectId: data.project.id, strategy: "email", provider, deviceId } as const;
-    const headers = { authorization: `Bearer ${token}` };
-    await session.adopt(provider, await identity.checkUser(selector, { headers }));
+    // What a guest of this device has goes over to the user.
+    await session.logIn({ provider, token });
   } catch (error) {
     await leave();
     throw error;
