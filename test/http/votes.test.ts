@@ -339,6 +339,8 @@ describeOnEveryStore("votes", open => {
     await assert.rejects(report(first), { code: "vote_closed" });
     for (const id of [first, second]) await show.act("elements", id, "publish");
     assert.equal((await report(first)).isNew, true);
+    await show.act("elements", first, "stop");
+    await assert.rejects(report(first), { code: "vote_closed" }, "not the limit");
     await show.act("elements", second, "stop");
     world.clock.advance(1_000);
     await assert.rejects(report(second), { code: "vote_closed" });

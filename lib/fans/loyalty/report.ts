@@ -53,8 +53,8 @@ interface NamingReport {
   readonly named?: NamedElement;
 }
 
-/** What this process knows of an element may be a second old, so it is read before the report is refused for it. */
-const readAgain: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["vote_closed", "option"]);
+/** What this process knows of an element may be a second old, so it is read before the report is refused for it: closed counts before full. */
+const readAgain: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["vote_closed", "vote_limit", "option"]);
 
 /**
  * Applies an action; it has taken effect when the promise resolves, and boards follow in the background.

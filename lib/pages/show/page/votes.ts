@@ -81,6 +81,8 @@ export class Votes {
   #isSending = false;
   #sending = new AbortController();
   #wake: () => void = () => {};
+  #again: ReturnType<typeof setTimeout> | undefined;
+  #unread = 0;
 
   constructor(options: VotesOptions) {
     this.#options = options;
@@ -102,6 +104,7 @@ export class Votes {
    */
   belongTo(userId: string | null, heirOf: string | null = null): void {
     this.#sending.abort();
+    clearTimeout(this.#again);
     this.#sending = new AbortController();
     this.#userId = userId;
     for (const own of this.#own.values()) own.value = null;
@@ -141,13 +144,18 @@ export class Votes {
     void this.#send();
   }
 
-  /** Reads the votes that the server has, which a reload or another device shows again. */
+  /** Reads the votes that the server has, which a reload or another device shows again; later once more if it cannot. */
   async read(): Promise<void> {
     const { eventId } = this.#options;
     if (eventId === null) return;
+    clearTimeout(this.#again);
     const userId = this.#userId;
-    const listed = await this.#options.loyalty.listOwnVotes({ event_id: eventId });
+    const listed = await this.#options.loyalty.listOwnVotes({ event_id: eventId }).catch((error: unknown) => {
+      if (this.#userId === userId) this.#readAgain(error);
+      throw error;
+    });
     if (this.#userId !== userId) return;
+    this.#unread = 0;
     const queued = new Set(this.#mine().map(({ elementId }) => elementId));
     for (const { elementId, votes, options } of listed) {
       const own = this.of(elementId);
@@ -155,6 +163,13 @@ export class Votes {
       const { isRight } = own.value ?? {};
       own.value = { options: options.map(({ option }) => option), count: votes, state: "counted", isRight };
     }
+  }
+
+  #readAgain(error: unknown): void {
+    if (!(error instanceof GrandstandError) || !isPassing(error)) return;
+    clearTimeout(this.#again);
+    this.#unread++;
+    this.#again = setTimeout(() => void this.read().catch(() => {}), pauseAfter(this.#unread, error));
   }
 
   /** Reads the queue, which tabs share. */
@@ -193,7 +208,7 @@ export class Votes {
           continue;
         }
         failures++;
-        const ms = Math.max(error.retryAfterMs, Math.random() * Math.min(1_000 * 2 ** failures, pauseMsMax));
+        const ms = pauseAfter(failures, error);
         const state = error.status === 429 || error.status === 503 ? "crowded" : "waiting";
         this.#mark(next, { state, until: performance.now() + ms });
         await this.#pause(ms);
@@ -256,6 +271,11 @@ export class Votes {
       };
     });
   }
+}
+
+/** Returns how long to wait after so many failures in a row, in ms. */
+function pauseAfter(failures: number, { retryAfterMs }: GrandstandError): number {
+  return Math.max(retryAfterMs, Math.random() * Math.min(1_000 * 2 ** failures, pauseMsMax));
 }
 
 function isPassing(error: GrandstandError): boolean {
