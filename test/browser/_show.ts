@@ -68,6 +68,7 @@ const actions = ["vote", "ask", "collect"].map(name => ({ name, clientReportable
 const products = [
   { id: "scarf", title: "A scarf", limits: { perUser: 1 } },
   { id: "ticket", title: "A ticket", when: { eq: [1, 2] } },
+  { id: "cap", title: "The last cap", stock: { type: "limited", quantity: 1 } },
   { id: "car", title: "A car", prices: [{ currency: "points", amount: 1_000_000 }] },
 ].map(each => ({
   prices: [{ currency: "points", amount: 1 }],

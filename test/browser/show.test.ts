@@ -153,6 +153,20 @@ describe("the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Shop" }).click();
     const product = (title: string): Locator => page.locator("li.product", { hasText: title });
     const redeem = (title: string): Locator => product(title).getByRole("button", { name: "Redeem" });
+    // Somebody is faster.
+    await redeem("The last cap").waitFor();
+    const ben = await world.fan("Ben");
+    assert.equal((await ben.act("collect")).status, 200);
+    const bought = await world.call("/v1/api/audience/products/cap/redeem", {
+      token: ben.token,
+      headers: { "x-platform-org-id": ids.organisation },
+      body: { quantity: 1 },
+    });
+    assert.equal(bought.status, 200, bought.text);
+    await redeem("The last cap").click();
+    await page.locator("p.card").getByText("Sold out").waitFor();
+    await product("The last cap").getByText("Sold out").waitFor();
+    assert.equal(await redeem("The last cap").getAttribute("aria-disabled"), "true");
     await redeem("A poster").click();
     await page.getByText("On its way: A poster").first().waitFor();
     await redeem("A scarf").click();

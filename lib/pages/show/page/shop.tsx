@@ -14,6 +14,7 @@ const reasons = ["insufficient_balance", "out_of_stock", "limit_reached", "not_a
 export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
   const products = useSignal<readonly Product[] | null>(null);
   const note = useSignal("");
+  const refusals = useSignal(0);
   const fan = show.fan.value;
   const isLost = show.lost.value !== null;
   useEffect(() => {
@@ -24,7 +25,7 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
       },
       () => {},
     );
-  }, [fan, show.points.value]);
+  }, [fan, show.points.value, refusals.value]);
   async function redeem({ productId, title, prices }: Product, currency: string): Promise<void> {
     try {
       const body = { quantity: 1, ...(prices.length > 1 && { currency }) };
@@ -34,6 +35,8 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
     } catch (error) {
       const code = error instanceof GrandstandError ? error.code : "";
       const known = reasons.find(reason => reason === code);
+      // What the list said is old.
+      refusals.value += 1;
       note.value =
         known === undefined ? t("failed", { reason: error instanceof Error ? error.message : "" }) : t(known);
     }
