@@ -6,6 +6,7 @@ import { type MadeSchema, unavailable, versionMin } from "./options.ts";
 import { portFunctions } from "./port_functions.ts";
 import { readFunctions } from "./read.ts";
 import { sweepFunctions } from "./sweep.ts";
+import { views } from "./views.ts";
 
 /**
  * Names and values are bytes, as texts of PostgreSQL cannot hold U+0000. Rows that change in place find room on their page
@@ -128,31 +129,6 @@ create table blobs (
   upload uuid not null,
   size bigint not null
 );
-`;
-
-/** For people: what the tables hold as texts, readable without the functions. */
-const views = `
-create view documents as
-  select convert_from(r.partition, 'UTF8') as partition, convert_from(r.key, 'UTF8') as key,
-    convert_from(r.value, 'UTF8') as value, to_timestamp(r.expire_at / 1000.0) as expires_at
-  from records r
-  where position('\\x00'::bytea in r.partition || r.key || r.value) = 0
-    and (r.expire_at is null or r.expire_at > extract(epoch from now()) * 1000);
-create view tallies as
-  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
-    convert_from(f.field, 'UTF8') as field, f.value
-  from heads h join fields f on f.head = h.id
-  where position('\\x00'::bytea in h.partition || h.key || f.field) = 0;
-create view boards as
-  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
-    convert_from(m.member, 'UTF8') as member, m.score, m.tie
-  from heads h join members m on m.head = h.id
-  where position('\\x00'::bytea in h.partition || h.key || m.member) = 0;
-create view logs as
-  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
-    to_timestamp(e.ms / 1000.0) as at, convert_from(e.value, 'UTF8') as value
-  from heads h join log_entries e on e.head = h.id
-  where position('\\x00'::bytea in h.partition || h.key || e.value) = 0;
 `;
 
 /** What makes each version of the schema of the one before. Functions of former versions stay for processes that run on. */
