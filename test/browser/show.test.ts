@@ -162,7 +162,7 @@ describe("the show", { skip: browserAvailable() }, () => {
       headers: { "x-platform-org-id": ids.organisation },
       body: { quantity: 1 },
     });
-    assert.equal(bought.status, 200, bought.text);
+    assert.equal(bought.status, 201, bought.text);
     await redeem("The last cap").click();
     await page.locator("p.card").getByText("Sold out").waitFor();
     await product("The last cap").getByText("Sold out").waitFor();

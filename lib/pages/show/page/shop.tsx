@@ -11,10 +11,20 @@ type Product = Awaited<ReturnType<Show["client"]["audience"]["listAudienceProduc
 
 const reasons = ["insufficient_balance", "out_of_stock", "limit_reached", "not_available"] as const;
 
+/** Returns products with one that was refused, as what the list said of it is old. */
+function refused(
+  products: readonly Product[],
+  productId: string,
+  reason: Product["reasons"][number],
+): readonly Product[] {
+  return products.map(each =>
+    each.productId === productId ? { ...each, canRedeem: false, reasons: [reason] } : each,
+  );
+}
+
 export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
   const products = useSignal<readonly Product[] | null>(null);
   const note = useSignal("");
-  const refusals = useSignal(0);
   const fan = show.fan.value;
   const isLost = show.lost.value !== null;
   useEffect(() => {
@@ -25,7 +35,7 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
       },
       () => {},
     );
-  }, [fan, show.points.value, refusals.value]);
+  }, [fan, show.points.value]);
   async function redeem({ productId, title, prices }: Product, currency: string): Promise<void> {
     try {
       const body = { quantity: 1, ...(prices.length > 1 && { currency }) };
@@ -35,8 +45,7 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
     } catch (error) {
       const code = error instanceof GrandstandError ? error.code : "";
       const known = reasons.find(reason => reason === code);
-      // What the list said is old.
-      refusals.value += 1;
+      if (known !== undefined) products.value = refused(products.value ?? [], productId, known);
       note.value =
         known === undefined ? t("failed", { reason: error instanceof Error ? error.message : "" }) : t(known);
     }
