@@ -11,7 +11,14 @@
 import type { Clock } from "../../auth/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
 import { applyWrites, Batcher, Cache } from "../../storage/background/mod.ts";
-import { type BoardEntry, readPageAfter, type Store, type Write } from "../../storage/mod.ts";
+import {
+  type BoardEntry,
+  type ReadRecord,
+  readPageAfter,
+  type Store,
+  type Write,
+} from "../../storage/mod.ts";
+import { directoryPartition, spacesKey } from "../directory/records.ts";
 import {
   activityMs,
   activityWrites,
@@ -152,6 +159,21 @@ const dueUserKeys = {
   /** Board: when a user was first seen, in Unix ms. */
   users: "users",
 } as const;
+
+/** Takes a user off the list of those who ever did anything. The queue forgets the user once nothing is due. */
+export async function unlistDueUser(
+  store: Store,
+  { organisationId, userId }: Pick<DueUser, "organisationId" | "userId">,
+): Promise<void> {
+  const spaces: ReadRecord = { type: "record", key: spacesKey };
+  const [stored] = await store.read(directoryPartition("organisation", organisationId), [spaces]);
+  const spaceIds = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+  const writes = spaceIds.map((spaceId): Write => {
+    const member = boardMemberOf({ organisationId, spaceId, userId });
+    return { type: "unscore", key: dueUserKeys.users, member };
+  });
+  await applyWrites(store, userShardPartition(organisationId, userShardOf(userId)), writes);
+}
 
 /** Number of users that are read at a time. */
 const pageMax = 1_000;

@@ -16,6 +16,7 @@ import {
   type Write,
 } from "../../../storage/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
+import { unlistDueUser } from "../due_users.ts";
 import { votesKeys } from "../votes/votes.ts";
 import { parseEntry, ReadSize, readWholeHistory } from "./read_history.ts";
 import { emptyState, profileKey, type SpaceUser, spaceUserPartition, type UserState } from "./state.ts";
@@ -119,11 +120,17 @@ const kinds: readonly UserRecordKind[] = [
   },
   {
     name: "seen",
-    description:
-      "The user's id among those who ever did anything, and among those whom background work looks at",
-    stored: ["organisation/agenda users", "organisation/agenda due"],
-    removal: "stays",
-    reason: "The id alone and when it came, by which background work finds that nothing is left",
+    description: "The user's id among those who ever did anything",
+    stored: ["organisation/agenda users"],
+    removal: "removed",
+    leftOut: "It repeats values of other records",
+  },
+  {
+    name: "due",
+    description: "The user's id among those whom background work looks at",
+    stored: ["organisation/agenda due"],
+    removal: "expires",
+    reason: "Background work looks once more, and finds that nothing is left",
     leftOut: "It repeats values of other records",
   },
   {
@@ -194,6 +201,7 @@ export async function removeUserState(
       return { writes, answer: undefined };
     },
   });
+  await unlistDueUser(store, user);
 }
 
 function mergeMark(userId: string): string {
