@@ -95,14 +95,16 @@ const token = {
   expires_at: ["EXPIRES", "time?"],
 } as const;
 
+const listedToken = { ...token, last_used_at: ["LAST USED", "time?"] } as const;
+
 const listTokens: CommandSpec = {
   words: ["tokens", "list"],
   summary: "List your access tokens",
   examples: ["tokens list"],
-  output: rows(token),
+  output: rows(listedToken),
   async run(_, { api }) {
     const { data } = await (await api()).get<readonly ResourceObject[]>("/access_tokens");
-    return { data: data.map(tokenOf) };
+    return { data: data.map(one => ({ ...fieldsOf(listedToken, one), ...tokenOf(one) })) };
   },
 };
 

@@ -8,6 +8,7 @@ import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import { ids, openPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { until } from "../support/until.ts";
 import { resource, to } from "./_control_examples.ts";
 
 /** The time within which every process has to know of a change, in ms. */
@@ -74,6 +75,56 @@ describeOnStores("access tokens", open => {
     world.clock.advance(1);
     const late = await world.call("/api/v2/me", { token });
     assert.deepEqual([late.status, late.json.errors[0].code], [401, "token_expired"]);
+  });
+
+  it("say when they were used last, noted once a minute at most and never once they are revoked", async t => {
+    let notes = 0;
+    const world = await openPlatform(async clock => {
+      const store = await open(clock);
+      const { commit } = store;
+      const counted = async (...[partition, change]: Parameters<typeof commit>) => {
+        const done = await commit.call(store, partition, change);
+        if (done.ok && change.writes.some(write => write.type === "put" && write.key === "use")) notes++;
+        return done;
+      };
+      return Object.assign(store, { commit: counted });
+    });
+    t.after(() => world.dispose());
+    const { authors } = world.platform;
+    const { id: userId } = await authors.findOrCreate("op@example.com");
+    const [used, idle] = [
+      await authors.createToken({ userId, name: "Used" }),
+      await authors.createToken({ userId, name: "Idle" }),
+    ];
+    const listed = async (): Promise<readonly (number | null)[]> => {
+      const { json } = await world.call("/api/v2/access_tokens", { token: used.token });
+      return json.data.map(
+        ({ attributes }: { attributes: { last_used_at: number | null } }) => attributes.last_used_at,
+      );
+    };
+    const first = Math.floor(world.clock.now() / 1_000);
+    await listed();
+    await until("the use is noted", () => notes === 1);
+    assert.deepEqual(await listed(), [first, null]);
+    world.clock.advance(59_000);
+    await listed();
+    await listed();
+    await setImmediate();
+    assert.deepEqual([await listed(), notes], [[first, null], 1]);
+    world.clock.advance(1_000);
+    await listed();
+    await until("a minute later", () => notes === 2);
+    assert.deepEqual(await listed(), [first + 60, null]);
+    await world.call("/api/v2/me", { token: idle.token });
+    await until("the other is noted", () => notes === 3);
+    world.clock.advance(60_000);
+    await Promise.all([
+      world.call("/api/v2/me", { token: idle.token }),
+      authors.revokeToken(userId, idle.id),
+    ]);
+    await setImmediate();
+    const [left] = await world.store.read(`g:access_token:${idle.id}`, [{ type: "record", key: "use" }]);
+    assert.equal(left, null);
   });
 
   it("make a change once for each idempotency key", async t => {

@@ -24,8 +24,8 @@ import { canonicalEmail } from "../../../base/text/mod.ts";
 import type { Home } from "../../../fans/directory/mod.ts";
 import { normaliseEmail } from "../../../fans/identity/lookup_keys.ts";
 import type { Guard } from "../../../http/mod.ts";
-import { Cache } from "../../../storage/background/mod.ts";
-import { decide, type Store } from "../../../storage/mod.ts";
+import { Cache, mapConcurrent } from "../../../storage/background/mod.ts";
+import { type Check, decide, type Store } from "../../../storage/mod.ts";
 import { platformPartition } from "../../../storage/names.ts";
 import type { Role } from "../../table/mod.ts";
 
@@ -34,14 +34,22 @@ const ageMsMax = 900;
 const cachedMax = 10_000;
 /** Life of a token without an end of its own, in seconds: a year. */
 const tokenSeconds = 31_536_000;
+/** Least time between two notes of the use of a token, in seconds. */
+const useSeconds = 60;
 /** Most tokens of a user. */
 const tokensPerUserMax = 100;
+const readsAtOnce = 20;
 
 const tokenShape = /^gst_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$/;
 const userKey = "user";
 const tokensKey = "tokens";
 const tokenKey = "token";
+const useKey = "use";
 const organisationsKey = "organisations";
+const tokenReads = [
+  { type: "record", key: tokenKey },
+  { type: "record", key: useKey },
+] as const;
 
 interface StoredToken extends TokenInfo {
   readonly tag: string;
@@ -49,6 +57,10 @@ interface StoredToken extends TokenInfo {
 
 interface CachedAuthor extends Author {
   readonly tag: string;
+  /** When it was used last, as far as it is noted, in Unix seconds. */
+  used: number;
+  /** What a note of its use must find unchanged. */
+  readonly checks: readonly Check[];
   /** A secret that was compared with the tag, so that the next request costs no HMAC. */
   verified?: string;
 }
@@ -87,7 +99,19 @@ export class Authors {
     const author = await this.#verified.getOrLoad(id, async () => ({ value: await this.#load(id) }));
     const checked = this.#check(author, id, secret);
     if (this.#peppers.length > 1 && author !== null) await this.#tagAnew(author, id, secret);
+    if (author !== null) this.#noteUse(author, id);
     return checked;
+  }
+
+  /** Notes the use of a token of a person, beside the request that it is used for. */
+  #noteUse(author: CachedAuthor, id: string): void {
+    const now = Math.floor(this.#options.clock() / 1_000);
+    if (author.token.parentId !== undefined || now - author.used < useSeconds) return;
+    author.used = now;
+    const expireAt = author.token.expires * 1_000;
+    const put = { type: "put", key: useKey, value: String(now), expireAt } as const;
+    // A token that was revoked meanwhile leaves nothing behind, and another process may have been first.
+    this.#options.store.commit(tokenPartition(id), { checks: author.checks, writes: [put] }).catch(() => {});
   }
 
   /** Tags a token under the first master secret that has a tag under another one, as only its holder can show it. */
@@ -230,10 +254,18 @@ export class Authors {
     return tokens.filter(({ expires }) => expires * 1_000 > this.#options.clock());
   }
 
+  /** Returns when tokens were used last, to the minute, in Unix seconds; null: never. */
+  async lastUses(tokens: readonly TokenInfo[]): Promise<readonly (number | null)[]> {
+    return await mapConcurrent(tokens, readsAtOnce, async ({ id }) => {
+      const [used] = await this.#options.store.read(tokenPartition(id), [{ type: "record", key: useKey }]);
+      return used === null ? null : Number(used.value);
+    });
+  }
+
   async revokeToken(userId: string, id: string): Promise<boolean> {
     if (!(await this.tokens(userId)).some(token => token.id === id)) return false;
     await this.#options.store.commit(tokenPartition(id), {
-      writes: [{ type: "delete", shape: "record", key: tokenKey }],
+      writes: [tokenKey, useKey].map(key => ({ type: "delete", shape: "record", key })),
     });
     this.#verified.delete(id);
     await this.#changeTokens(userId, tokens => tokens.filter(token => token.id !== id));
@@ -277,18 +309,22 @@ export class Authors {
 
   async #load(id: string): Promise<CachedAuthor | null> {
     const owner = this.#owners.get(id);
-    const [[stored], known] = await Promise.all([
-      this.#options.store.read(tokenPartition(id), [{ type: "record", key: tokenKey }]),
+    const [[stored, used], known] = await Promise.all([
+      this.#options.store.read(tokenPartition(id), tokenReads),
       owner === undefined ? null : this.user(owner),
     ]);
     if (stored === null) return null;
     const { tag, ...token } = JSON.parse(stored.value) as StoredToken;
+    const checks = [
+      { key: tokenKey, version: stored.version },
+      { key: useKey, version: used?.version ?? null },
+    ];
     const [user, isLive] = await Promise.all([
       known ?? this.user(token.userId),
       this.#isLive(token.parentId),
     ]);
     this.#owners.set(id, token.userId);
-    return user === null || !isLive ? null : { user, token, tag };
+    return user === null || !isLive ? null : { user, token, tag, used: Number(used?.value ?? 0), checks };
   }
 
   /** Tests if there is a token, where a token depends on another one. */

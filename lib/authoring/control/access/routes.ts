@@ -128,7 +128,9 @@ function listTokensRoute({ services, author }: AccessRoutesContext) {
     handle: async ({ principal }) => {
       requirePerson(principal, "list tokens");
       const { user } = principal;
-      const data = (await services.authors.tokens(user.id)).map(token => tokenObject(token));
+      const listed = await services.authors.tokens(user.id);
+      const uses = await services.authors.lastUses(listed);
+      const data = listed.map((token, index) => tokenObject(token, uses[index]));
       return json(200, {
         data,
         links: { self: `${services.base}/access_tokens` },
@@ -248,7 +250,8 @@ function revokeTokenRoute({ services, author }: AccessRoutesContext) {
 }
 
 /** Returns a token as a resource object. */
-export function tokenObject(info: TokenInfo & { readonly token?: string }) {
+/** @param used When it was used last, in Unix seconds; null: never */
+export function tokenObject(info: TokenInfo & { readonly token?: string }, used: number | null = null) {
   const { id, name, prefix, roleCap, audience = null, created, expires, token } = info;
   const kind = kindOf(info);
   return {
@@ -262,6 +265,7 @@ export function tokenObject(info: TokenInfo & { readonly token?: string }) {
       audience,
       scopes: scopesOf(info),
       expires_at: expires,
+      last_used_at: used,
       created_at: created,
       created_at_iso: new Date(created * 1_000).toISOString(),
       ...(token === undefined ? {} : { token }),

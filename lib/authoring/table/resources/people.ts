@@ -95,6 +95,10 @@ export const people = define({
         nullable: true,
       }),
       prefix: readOnly(v.string(), "The beginning of the token, by which people recognise it"),
+      last_used_at: readOnly(
+        v.nullable(v.number()),
+        "When it was used last, to the minute, in Unix seconds; null: never",
+      ),
       token: readOnly(v.string(), "The token itself, in the answer of its creation alone"),
     },
     under: [null],
