@@ -56,7 +56,7 @@ async function bundle(example: string, isWorker = false): Promise<string> {
     format: "esm",
     ...(isWorker
       ? { platform: "neutral", mainFields: ["module", "main"], conditions: ["workerd", "worker", "browser"] }
-      : { platform: "node", packages: "external" }),
+      : { platform: "node", packages: "external", target: "node20.19" }),
     plugins: [ownName],
     logLevel: "silent",
   });
@@ -160,15 +160,30 @@ async function listenersOf(url: string): Promise<number> {
   return Number(/^grandstand_board_listeners (\d+)/m.exec(text)?.[1]);
 }
 
+/** Asserts that a fan of the application's own accounts gets a token that opens the APIs, and nobody else does. */
+async function assertSignsIn(url: string): Promise<void> {
+  const nobody = await fetch(`${url}/fan-token`, { method: "POST" });
+  assert.equal(nobody.status, 401);
+  const answer = await fetch(`${url}/fan-token`, { method: "POST", headers: { "x-account": "1966" } });
+  const { accessToken } = (await answer.json()) as { readonly accessToken: string };
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const profile = await fetch(`${url}/api/loyalty/profile`, { headers });
+  assert.equal(profile.status, 200, await profile.text());
+}
+
 describe("the platform inside", () => {
   it("is embedded as the guides print it", () => {
-    const guides = textOf("lib/platform/README.md") + textOf("README.md");
+    const pages = files.filter(file => file.startsWith("lib/platform/hosts/"));
+    for (const page of pages) assert.ok(textOf(page).split("\n").length <= 61, `${page} is long`);
+    const guides = ["README.md", "lib/platform/README.md", ...pages].map(textOf).join("");
     const examples = files.filter(file => /^test\/runtime\/examples\/.*\.[jt]s$/.test(file));
     assert.deepEqual(
       examples.filter(file => !guides.includes(`\`\`\`${file.slice(-2)}\n${textOf(file)}\`\`\`\n`)),
       [],
     );
-    const started = [...Object.keys(frameworks), "platform.js"].map(name => `test/runtime/examples/${name}`);
+    const started = [...Object.keys(frameworks), "platform.js", "store.js", "accounts.js"].map(
+      name => `test/runtime/examples/${name}`,
+    );
     assert.deepEqual(examples.toSorted(), started.toSorted(), "each example is started");
   });
 
@@ -185,6 +200,8 @@ describe("the platform inside", () => {
       assert.equal(registered.status, 200, text);
       assert.equal(JSON.parse(text).data.username, "Jürgen");
       assert.doesNotMatch(log(), /client_address_missing|forwarded_ignored/);
+
+      if (example === "express.js") await assertSignsIn(url);
 
       const isWorker = example === "worker.js";
       // workerd closes the connection of a body that it does not read, which may reach the client before the answer.

@@ -5,7 +5,10 @@ let platform;
 export default {
   async fetch(request) {
     // Workers have no random numbers before their first request.
-    platform ??= openPlatform({ clientAddress });
+    platform ??= openPlatform({ clientAddress }).catch(error => {
+      platform = undefined;
+      throw error;
+    });
     return (await platform).fetch(request);
   },
 };
