@@ -12,7 +12,8 @@ import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
-import { parse } from "yaml";
+import { type CollectionTag, parse, Scalar } from "yaml";
+import { readConfig } from "../../runtime/config.ts";
 import { freePort } from "../support/free_port.ts";
 import { skipUnlessFull } from "../support/full.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
@@ -34,27 +35,82 @@ interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly read_only?: boolean;
   readonly secrets?: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, unknown>>;
 }
-const compose = parse(textOf("compose.yaml"), { merge: true }) as {
+interface Compose {
   readonly name: string;
   readonly services: Readonly<Record<string, Service>>;
+}
+const compose = parse(textOf("compose.yaml"), { merge: true }) as Compose;
+
+/** A value of an override that replaces what it overrides. */
+class Replacement {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+const override: CollectionTag = {
+  tag: "!override",
+  collection: "map",
+  resolve: map => new Scalar(new Replacement(map.toJSON())),
 };
 
+/** Merges an override as Compose does, where no lists meet. */
+function merged(base: unknown, over: unknown): unknown {
+  if (over instanceof Replacement) return over.value;
+  if (!isRecord(base) || !isRecord(over)) return over ?? base;
+  const names = new Set([...Object.keys(base), ...Object.keys(over)]);
+  return Object.fromEntries([...names].map(name => [name, merged(base[name], over[name])]));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const onPostgres = merged(
+  compose,
+  parse(textOf("compose.postgres.yaml"), { customTags: [override] }),
+) as Compose;
+
 describe("the files for containers and services", () => {
-  it("has a compose file that its specification allows", { skip: schemaOfCompose() === null }, () => {
+  it("has compose files that their specification allows", { skip: schemaOfCompose() === null }, () => {
     const ajv = new Ajv({ strict: false, validateSchema: false, validateFormats: false });
     // Its name for what is `$id` since the sixth draft.
     ajv.removeKeyword("id");
     const validate = ajv.compile(schemaOfCompose() ?? {});
-    // The name came to the specification after its schema was published.
-    const { name: project, ...others } = compose;
-    assert.equal(project, "grandstand");
-    assert.ok(validate(others), JSON.stringify(validate.errors));
-    for (const [name, service] of Object.entries(compose.services)) {
-      if (name !== "redis") assert.ok(service.read_only, name);
+    for (const file of [compose, onPostgres]) {
+      // The name came to the specification after its schema was published.
+      const { name: project, ...others } = file;
+      assert.equal(project, "grandstand");
+      assert.ok(validate(others), JSON.stringify(validate.errors));
+      for (const [name, service] of Object.entries(file.services)) {
+        if (name !== "redis" && name !== "postgres") assert.ok(service.read_only, name);
+      }
     }
     const { command } = compose.services.redis ?? { command: [] };
     assert.deepEqual(command.slice(1), ["--appendonly", "yes", "--maxmemory-policy", "noeviction"]);
+  });
+
+  it("has an override that puts PostgreSQL in the place of Redis, and no setting beside the secrets", () => {
+    const { redis, postgres, ...processes } = onPostgres.services;
+    assert.deepEqual(Object.keys(processes), ["server-1", "server-2", "worker"]);
+    for (const [name, { environment, depends_on, secrets }] of Object.entries(processes)) {
+      assert.deepEqual(Object.keys(depends_on ?? {}), ["postgres"], name);
+      assert.deepEqual(secrets, ["grandstand.env"]);
+      const settings = { ...environment, GRANDSTAND_POSTGRES: "postgres://grandstand:x@postgres/grandstand" };
+      const read = readConfig({
+        environment: { ...settings, GRANDSTAND_SECRET: secret },
+        flags: {},
+        demo: false,
+      });
+      assert.ok(read.ok, name);
+      assert.equal(read.config.redis, undefined);
+    }
+    assert.deepEqual(redis?.profiles, ["redis"]);
+    assert.ok(!JSON.stringify(postgres).includes('POSTGRES_PASSWORD"'));
   });
 
   for (const unit of units) {
