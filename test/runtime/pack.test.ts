@@ -91,6 +91,7 @@ describe("the packed package", {
       "Dockerfile",
       "Dockerfile.dockerignore",
       "alerts.yaml",
+      "compose.postgres.yaml",
       "compose.yaml",
       "grafana.json",
       "grandstand-worker.service",
