@@ -6,6 +6,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { serve } from "@hono/node-server";
 import { build, type Plugin } from "esbuild";
+import { createClient, leaderboards, loyalty, spaceToken } from "../../lib/client/mod.ts";
 import { files, textOf } from "../repo/files.ts";
 import { until } from "../support/until.ts";
 import { start } from "./processes.ts";
@@ -166,9 +167,12 @@ async function assertSignsIn(url: string): Promise<void> {
   assert.equal(nobody.status, 401);
   const answer = await fetch(`${url}/fan-token`, { method: "POST", headers: { "x-account": "1966" } });
   const { accessToken } = (await answer.json()) as { readonly accessToken: string };
-  const headers = { authorization: `Bearer ${accessToken}` };
-  const profile = await fetch(`${url}/api/loyalty/profile`, { headers });
-  assert.equal(profile.status, 200, await profile.text());
+  const fan = createClient({ url, areas: { leaderboards, loyalty }, credentials: spaceToken(accessToken) });
+  await fan.loyalty.reportAction({ body: { action: "cheer" } });
+  await until("the fan leads the board", async () => {
+    const [first] = await fan.leaderboards.listProjectLeaderboard({ projectId, leaderboardId: "overall" });
+    return first?.publicProfile.username === "Fan 1966" && first.score === 1;
+  });
 }
 
 describe("the platform inside", () => {
