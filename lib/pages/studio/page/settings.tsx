@@ -32,6 +32,7 @@ export function SettingsView({ context }: { readonly context: ViewContext }) {
   });
   return (
     <div class="view">
+      <h2>Settings of the {context.chain.at(-1)?.type === "events" ? "event" : "project"}</h2>
       <PlaceForm context={guarded("form")} />
       <h2>Settings of the app</h2>
       <AppSettings context={guarded("app")} />

@@ -107,9 +107,11 @@ export function PlaceForm({ context }: { readonly context: ViewContext }) {
           onDrop={reset}
         />
       )}
-      {Object.entries(properties).map(([name, schema]) => (
-        <Field key={name} form={form} schema={schema} place={[name]} />
-      ))}
+      <div class="settings">
+        {Object.entries(properties).map(([name, schema]) => (
+          <Field key={name} form={form} schema={schema} place={[name]} />
+        ))}
+      </div>
       <SaveRow
         saved={saved}
         refusal={lacking ?? (broken.length > 0 ? "Correct the faults first." : idle)}
@@ -177,7 +179,7 @@ function Field({ form, schema, place }: FieldProps) {
   );
   if (schema.properties !== undefined) return <Group form={form} schema={schema} place={place} />;
   return (
-    <div class="field" data-wrong={own.length > 0}>
+    <div class="setting" data-wrong={own.length > 0}>
       <label htmlFor={id}>{labelOf(place)}</label>
       <Control
         form={form}
@@ -186,8 +188,7 @@ function Field({ form, schema, place }: FieldProps) {
         shared={{ id, "aria-describedby": hint, disabled: form.isReadOnly }}
       />
       <p class="quiet" id={hint}>
-        {schema.description?.replaceAll("`", "")}
-        {schema.format === "unix-time" && ` Shown in ${form.zone}.`}
+        {hintOf(schema, place, form.zone)}
       </p>
       {own.map(({ detail }) => (
         <p key={detail} class="fault">
@@ -196,6 +197,15 @@ function Field({ form, schema, place }: FieldProps) {
       ))}
     </div>
   );
+}
+
+/** What a value means, in the words of the form: its unit is that of the field, and other fields have labels. */
+function hintOf({ description = "", format }: Schema, place: Place, zone: string): string {
+  if (description === labelOf(place)) return "";
+  const words = description.replace(/`([a-z][a-z_]+)`/g, (_, name: string) =>
+    name.includes("_") ? `“${labelOf([name])}”` : name,
+  );
+  return format === "unix-time" ? `${words.replace(/, in Unix seconds.*/, "")}, in ${zone}` : words;
 }
 
 /** Values inside one, and in JSON those that have no field. */
@@ -209,15 +219,17 @@ function Group({ form, schema, place }: FieldProps) {
   }, [isWrong]);
   const others = Object.keys(isMembers(value) ? value : {}).filter(name => !(name in properties));
   return (
-    <details class="field" ref={group}>
+    <details ref={group}>
       <summary>{labelOf(place)}</summary>
-      {description !== undefined && <p class="quiet">{description.replaceAll("`", "")}</p>}
-      {Object.entries(properties).map(([name, each]) => (
-        <Field key={name} form={form} schema={each} place={[...place, name]} />
-      ))}
-      {others.map(name => (
-        <Field key={name} form={form} schema={{}} place={[...place, name]} />
-      ))}
+      {description !== undefined && <p class="quiet">{hintOf(schema, place, form.zone)}</p>}
+      <div class="settings">
+        {Object.entries(properties).map(([name, each]) => (
+          <Field key={name} form={form} schema={each} place={[...place, name]} />
+        ))}
+        {others.map(name => (
+          <Field key={name} form={form} schema={{}} place={[...place, name]} />
+        ))}
+      </div>
     </details>
   );
 }
