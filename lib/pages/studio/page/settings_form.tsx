@@ -107,11 +107,7 @@ export function PlaceForm({ context }: { readonly context: ViewContext }) {
           onDrop={reset}
         />
       )}
-      <div class="settings">
-        {Object.entries(properties).map(([name, schema]) => (
-          <Field key={name} form={form} schema={schema} place={[name]} />
-        ))}
-      </div>
+      <Fields form={form} schemas={properties} place={[]} />
       <SaveRow
         saved={saved}
         refusal={lacking ?? (broken.length > 0 ? "Correct the faults first." : idle)}
@@ -169,6 +165,20 @@ function SaveRow({ saved: { error, faults }, refusal, save, reset }: SaveRowProp
   );
 }
 
+interface FieldsProps extends Pick<FieldProps, "form" | "place"> {
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
+
+function Fields({ form, schemas, place }: FieldsProps) {
+  return (
+    <div class="settings">
+      {Object.entries(schemas).map(([name, schema]) => (
+        <Field key={name} form={form} schema={schema} place={[...place, name]} />
+      ))}
+    </div>
+  );
+}
+
 /** A value with its name, what it means, and what is wrong with it. */
 function Field({ form, schema, place }: FieldProps) {
   const id = useId();
@@ -217,19 +227,16 @@ function Group({ form, schema, place }: FieldProps) {
   useEffect(() => {
     if (isWrong && group.current !== null) group.current.open = true;
   }, [isWrong]);
-  const others = Object.keys(isMembers(value) ? value : {}).filter(name => !(name in properties));
+  const others = Object.fromEntries(
+    Object.keys(isMembers(value) ? value : {})
+      .filter(name => !(name in properties))
+      .map(name => [name, {}]),
+  );
   return (
     <details ref={group}>
       <summary>{labelOf(place)}</summary>
       {description !== undefined && <p class="quiet">{hintOf(schema, place, form.zone)}</p>}
-      <div class="settings">
-        {Object.entries(properties).map(([name, each]) => (
-          <Field key={name} form={form} schema={each} place={[...place, name]} />
-        ))}
-        {others.map(name => (
-          <Field key={name} form={form} schema={{}} place={[...place, name]} />
-        ))}
-      </div>
+      <Fields form={form} schemas={{ ...properties, ...others }} place={place} />
     </details>
   );
 }
