@@ -1,11 +1,11 @@
 /**
  * A live final: fans arrive in waves, register, act in bursts, and look at profiles and boards; some listen to a live board; a back
  * end sends batches; a producer publishes from the command line; an export runs. One server is restarted, the worker is killed, and
- * Redis is restarted. In the end every acknowledged effect is compared with boards, ledgers and an export.
+ * Redis is restarted; on PostgreSQL all three are killed. In the end every acknowledged effect is compared with boards, ledgers and an export.
  *
- *     npm run bench -- live_final [--fans 100000] [--minutes 10] [--listeners 2000] [--out folder]
+ *     npm run bench -- live_final [--fans 100000] [--minutes 10] [--listeners 2000] [--store postgres] [--out folder]
  *
- * Two servers and a worker on one Redis with AOF (everysec). The clients are in this process and share the machine: latencies contain
+ * Two servers and a worker on one Redis with AOF (everysec), or on one PostgreSQL that syncs each commit. The clients are in this process and share the machine: latencies contain
  * the waiting of both, from the time at which a request was meant to be made.
  *
  * @module
@@ -33,6 +33,7 @@ const { values } = parseArgs({
     fans: { type: "string", default: "100000" },
     minutes: { type: "string", default: "10" },
     listeners: { type: "string", default: "2000" },
+    store: { type: "string", default: "redis" },
     out: { type: "string" },
     seed: { type: "string", default: "1" },
   },
@@ -44,7 +45,9 @@ const tickMs = 5;
 /** Time between two batches of the back end, in ms. */
 const batchMs = 1_500;
 
-const { stage, demo } = await Stage.open();
+const store = values.store === "postgres" ? "postgres" : "redis";
+const databaseName = store === "postgres" ? "PostgreSQL" : "Redis";
+const { stage, demo } = await Stage.open({}, store);
 const plan = createPlan(fans, durationMs, Number(values.seed));
 const producer = new Producer(stage, demo);
 await producer.prepare();
@@ -109,7 +112,7 @@ async function playProducer(): Promise<void> {
 async function playOperator(): Promise<number> {
   await until(0.35);
   note("server A is restarted");
-  const exit = await stage.end("server A", "SIGTERM");
+  const exit = await stage.end("server A", store === "postgres" ? "SIGKILL" : "SIGTERM");
   await stage.startServer("server A");
   note(`server A is back (it ended with ${exit})`);
   await until(0.48);
@@ -122,9 +125,9 @@ async function playOperator(): Promise<number> {
   await stage.startWorker();
   note("a worker is started");
   await until(0.75);
-  note("Redis is restarted");
-  await stage.restartRedis();
-  note("Redis is back");
+  note(`${databaseName} is restarted`);
+  await stage.restartDatabase();
+  note(`${databaseName} is back`);
   const { points, ms } = await exporting;
   note(`the export had ${points.size} users after ${(ms / 1_000).toFixed(1)} s`);
   return ms;
@@ -132,7 +135,8 @@ async function playOperator(): Promise<number> {
 
 async function sample(): Promise<void> {
   while (!isOver) {
-    const redisInfo = `${await stage.redis.command("INFO", "memory").catch(() => "")}`;
+    const redisInfo =
+      store === "redis" ? `${await stage.redis.command("INFO", "memory").catch(() => "")}` : "";
     samples.push({
       second: (performance.now() - startedAt) / 1_000,
       usage: Object.fromEntries(roles.map(role => [role, stage.usage(role)])),
@@ -171,7 +175,17 @@ listeners.stop();
 balancer.stop();
 
 const facts = {
-  ...{ fans, durationMs, measures, incidents, samples, reckoning, listeners, commandMs: producer.commandMs },
+  ...{
+    databaseName,
+    fans,
+    durationMs,
+    measures,
+    incidents,
+    samples,
+    reckoning,
+    listeners,
+    commandMs: producer.commandMs,
+  },
   batches: crowd.batches,
   clientDelayMs: loop.percentile(99) / 1e6,
 };
@@ -184,7 +198,7 @@ await stage.close();
 
 const answers = [...measures.routes.values()].reduce((sum, { count }) => sum + count, 0);
 figure(
-  `live final of ${fans} fans in ${values.minutes} minutes, two servers, a worker, Redis with AOF: answers, faults`,
+  `live final of ${fans} fans in ${values.minutes} minutes, two servers, a worker, ${databaseName}: answers, faults`,
   `${answers} (${Math.round((answers / durationMs) * 1_000)}/s), ${reckoning.faults.length}`,
   "0 faults",
 );

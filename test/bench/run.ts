@@ -41,6 +41,7 @@ const benchmarks: readonly Benchmark[] = [
   "decide",
   "redis commit",
   "redis standing",
+  "postgres",
   "rules",
   "report_action 3",
   "reveal",

@@ -168,10 +168,16 @@ export class PostgresProcess implements AsyncDisposable {
   }
 
   async #signal(name: NodeJS.Signals): Promise<void> {
+    if (this.pids.length === 0) throw new Error("PostgreSQL does not run");
+    for (const pid of this.pids) process.kill(pid, name);
+  }
+
+  /** The processes of the server, of which each connection has one. */
+  get pids(): readonly number[] {
     const pid = this.#process?.pid;
-    if (pid === undefined) throw new Error("PostgreSQL does not run");
+    if (pid === undefined) return [];
     const children = spawnSync("ps", ["-o", "pid=", "--ppid", `${pid}`], { encoding: "utf8" }).stdout;
-    for (const each of [pid, ...children.trim().split(/\s+/).map(Number)]) process.kill(each, name);
+    return [pid, ...children.trim().split(/\s+/).map(Number)];
   }
 }
 

@@ -49,6 +49,10 @@ export class RedisProcess {
     return this.#pid;
   }
 
+  get pids(): readonly number[] {
+    return this.#process === undefined ? [] : [this.#pid];
+  }
+
   /** The URL over TCP. */
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;

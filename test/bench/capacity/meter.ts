@@ -33,7 +33,7 @@ export class Meter {
     return {
       serverMs: cpuMs("server A", "server B"),
       workerMs: cpuMs("worker"),
-      redisMs: cpuMs("redis"),
+      redisMs: cpuMs("database"),
       // Buffers of connections and of the file come and go.
       redisBytes: field("used_memory") - field("mem_clients_normal") - field("mem_aof_buffer"),
       redisCommands: commandsOf(info),

@@ -21,6 +21,7 @@ export interface Sample {
 
 /** Everything that the page shows. */
 export interface Facts {
+  readonly databaseName: string;
   readonly fans: number;
   readonly durationMs: number;
   readonly measures: Measures;
@@ -110,7 +111,7 @@ export function report(facts: Facts): string {
     "td:first-child,th:first-child{text-align:left}text{font:11px system-ui,sans-serif;fill:#57534e}";
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>A live final</title><style>${style}</style>
 <h1>A live final of ${facts.fans.toLocaleString("en")} fans</h1>
-<p>${facts.durationMs / 60_000} minutes, two servers, one worker, Redis with AOF. ${facts.reckoning.faults.length === 0 ? "Nothing was lost, nothing doubled." : `<b>${facts.reckoning.faults.length} faults.</b>`}</p>
+<p>${facts.durationMs / 60_000} minutes, two servers, one worker, ${facts.databaseName}. ${facts.reckoning.faults.length === 0 ? "Nothing was lost, nothing doubled." : `<b>${facts.reckoning.faults.length} faults.</b>`}</p>
 ${plots.join("\n")}
 <h2>Incidents</h2><ol>${incidents.map(({ second, text }) => `<li>${second.toFixed(1)} s: ${escaped(text)}</li>`).join("")}</ol>
 <h2>Figures</h2>${tableOf(summary(facts))}

@@ -1,4 +1,4 @@
-/** The deployment of the show: Redis with AOF, two servers and a worker, each a process of its own, and what they use. */
+/** The deployment of the show: Redis with AOF, or PostgreSQL, two servers and a worker, each a process of its own, and what they use. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Demo } from "../../../lib/mod.ts";
 import { bundle } from "../../../runtime/build.ts";
 import { freePort } from "../../support/free_port.ts";
+import { PostgresProcess } from "../../support/postgres.ts";
 import { RedisProcess } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
@@ -22,7 +23,7 @@ const tickMs = 10;
 const pageBytes = 4_096;
 
 /** Names of the processes. */
-export const roles = ["server A", "server B", "worker", "redis", "clients"] as const;
+export const roles = ["server A", "server B", "worker", "database", "clients"] as const;
 /** A process of the show. */
 export type Role = (typeof roles)[number];
 
@@ -37,7 +38,7 @@ export interface Usage {
 
 /** The deployment. */
 export class Stage {
-  readonly redis: RedisProcess;
+  readonly database: RedisProcess | PostgresProcess;
   readonly ports: readonly [number, number];
   /** Logs of the processes; it stays if the show fails. */
   readonly folder = mkdtempSync(join(tmpdir(), "live-final-"));
@@ -46,18 +47,28 @@ export class Stage {
   readonly #spent = new Map<Role, number>();
   readonly #settings: Settings;
 
-  private constructor(redis: RedisProcess, ports: readonly [number, number], settings: Settings) {
-    this.redis = redis;
+  private constructor(
+    database: RedisProcess | PostgresProcess,
+    ports: readonly [number, number],
+    settings: Settings,
+  ) {
+    this.database = database;
     this.ports = ports;
     this.#settings = settings;
   }
 
   /** Starts everything, and returns it with the credentials of the demo that it is filled with. Servers have the settings, too. */
-  static async open(settings: Settings = {}): Promise<{ readonly stage: Stage; readonly demo: Demo }> {
+  static async open(
+    settings: Settings = {},
+    store: "redis" | "postgres" = "redis",
+  ): Promise<{ readonly stage: Stage; readonly demo: Demo }> {
     mkdirSync(dist, { recursive: true });
     await bundle(dist);
-    const redis = await RedisProcess.start(["--appendonly", "yes", "--appendfsync", "everysec"]);
-    const stage = new Stage(redis, [await freePort(), await freePort()], settings);
+    const database =
+      store === "redis"
+        ? await RedisProcess.start(["--appendonly", "yes", "--appendfsync", "everysec"])
+        : await PostgresProcess.start(["shared_buffers=1GB", "max_wal_size=4GB"]);
+    const stage = new Stage(database, [await freePort(), await freePort()], settings);
     process.once("exit", () => stage.#killAll());
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
     await stage.startServer("server A");
@@ -106,9 +117,19 @@ export class Stage {
     return code ?? by;
   }
 
-  /** Stops Redis as its operator does, and starts it from its files. */
-  async restartRedis(): Promise<void> {
-    this.#spent.set("redis", this.usage("redis")?.cpuMs ?? 0);
+  /** Redis; only where the show is on it. */
+  get redis(): RedisProcess {
+    if (this.database instanceof RedisProcess) return this.database;
+    throw new TypeError("Cannot ask Redis: the show is on PostgreSQL");
+  }
+
+  /** Stops Redis as its operator does, and starts it from its files; PostgreSQL is ended as a crash does. */
+  async restartDatabase(): Promise<void> {
+    this.#spent.set("database", this.usage("database")?.cpuMs ?? 0);
+    if (this.database instanceof PostgresProcess) {
+      await this.database.kill();
+      return await this.database.launch();
+    }
     await this.redis.stop();
     await this.redis.launch();
     await until("Redis has loaded its files", async () => {
@@ -136,12 +157,20 @@ export class Stage {
 
   /** Returns what a process used since the beginning; null while it does not run. */
   usage(role: Role): Usage | null {
-    const pid =
-      role === "clients" ? process.pid : role === "redis" ? this.redis.pid : this.#children.get(role)?.pid;
+    const pids =
+      role === "clients"
+        ? [process.pid]
+        : role === "database"
+          ? this.database.pids
+          : [this.#children.get(role)?.pid];
+    let [cpuMs, bytes] = [this.#spent.get(role) ?? 0, 0];
     try {
-      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-      const cpuMs = (Number(fields[11]) + Number(fields[12])) * tickMs;
-      return { cpuMs: cpuMs + (this.#spent.get(role) ?? 0), bytes: Number(fields[21]) * pageBytes };
+      for (const pid of pids) {
+        const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+        cpuMs += (Number(fields[11]) + Number(fields[12])) * tickMs;
+        bytes += Number(fields[21]) * pageBytes;
+      }
+      return pids.length === 0 ? null : { cpuMs, bytes };
     } catch {
       return null;
     }
@@ -149,7 +178,7 @@ export class Stage {
 
   async close(): Promise<void> {
     for (const role of ["server A", "server B", "worker"] as const) await this.end(role, "SIGTERM");
-    await this.redis.kill();
+    await this.database.kill();
     for (const folder of [dist, this.folder]) rmSync(folder, { recursive: true, force: true });
   }
 
@@ -158,7 +187,8 @@ export class Stage {
       env: {
         PATH: process.env.PATH ?? "",
         GRANDSTAND_SECRET: secret,
-        GRANDSTAND_REDIS: this.redis.url,
+        [this.database instanceof PostgresProcess ? "GRANDSTAND_POSTGRES" : "GRANDSTAND_REDIS"]:
+          this.database.url,
         ...environment,
       },
       stdio: ["ignore", "ignore", "pipe"],
