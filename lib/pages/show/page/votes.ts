@@ -9,6 +9,8 @@ import { readStored, store } from "./stored.ts";
 
 /** Longest pause between two tries, in ms. */
 const pauseMsMax = 15_000;
+/** Longest time that a vote waits for the screen, in ms. */
+const unseenMs = 200;
 /** Most votes that a device keeps, of all its fans; the newest stay. */
 const queuedMax = 200;
 
@@ -141,7 +143,7 @@ export class Votes {
     const actionId = `vote:${elementId}:${count + ahead + 1}`;
     const queued = { ...ballot, userId: this.#userId, actionId, action, elementId };
     this.#change(queue => [...queue, queued].slice(-queuedMax));
-    void this.#send();
+    afterPaint(() => void this.#send());
   }
 
   /** Reads the votes that the server has, which a reload or another device shows again; later once more if it cannot. */
@@ -271,6 +273,17 @@ export class Votes {
       };
     });
   }
+}
+
+/** Runs a task once the press is on the screen, as a slow device needs a while to send; soon where nothing is drawn. */
+function afterPaint(task: () => void): void {
+  const timer = setTimeout(task, unseenMs);
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      clearTimeout(timer);
+      task();
+    }),
+  );
 }
 
 /** Returns how long to wait after so many failures in a row, in ms. */
