@@ -99,7 +99,7 @@ function processesOf(files: readonly string[]): readonly (readonly string[])[] {
     else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
     else shared.push([file]);
   }
-  return [...browsers, packed, ...alone, ...separate, ...shared].filter(some => some.length > 0);
+  return [...browsers, packed, ...alone, ...shared, ...separate].filter(some => some.length > 0);
 }
 
 /** Bundles the files of each process, and returns the paths of the bundles. */
