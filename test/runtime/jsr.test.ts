@@ -28,8 +28,6 @@ const client = createClient({
   fetch: request => platform.fetch(new Request(request)),
 });
 const { status } = await platform.fetch(new Request("http://localhost/healthz"));
-// @ts-expect-error A package without types would let this pass.
-const wrong: string = status;
 await client.audience.searchAudienceUsers({ body: {} }).catch(({ code }: { code: string }) => console.log(status, code));
 await platform.close();
 `;
@@ -77,6 +75,8 @@ describe("the package for JSR", { skip: deno?.skip ?? false }, () => {
     writeFileSync(join(folder, "adopter.ts"), adopter);
     const checked = runDeno("check", "--config", "jsr.json", "adopter.ts");
     assert.equal(checked.status, 0, checked.output);
+    writeFileSync(join(folder, "wrong.ts"), `${adopter}\nconst wrong: string = status;\n`);
+    assert.match(runDeno("check", "--config", "jsr.json", "wrong.ts").output, /TS2322/);
     const { status, output } = runDeno("run", "--config", "jsr.json", "--allow-all", "adopter.ts");
     assert.equal(status, 0, output);
     assert.match(output, /^200 \w+$/m);
