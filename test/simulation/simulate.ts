@@ -4,6 +4,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Permission } from "../../lib/auth/mod.ts";
 import { checkPassword } from "../../lib/auth/passwords/mod.ts";
 import { actionShards, topicOf } from "../../lib/fans/audience/worker/queued_action.ts";
+import { loadCiphers } from "../../lib/fans/identity/users.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
 import { endRebuilds, playAdmin } from "./actors/admins.ts";
@@ -61,6 +62,7 @@ async function warmUp(): Promise<void> {
   const store = createMemoryStore();
   const platform = await createPlatform({ store, secret: testSecret, logger: silentLogger });
   await platform.close();
+  await loadCiphers();
   await checkPassword("the first one loads the list of common ones");
 }
 

@@ -121,11 +121,20 @@ export async function isVerifiedUser(store: Store, projectId: string, userId: st
   return (user?.account ?? user?.social)?.isEmailVerified === true;
 }
 
+type Ciphers = typeof import("./external_ids.ts");
+let ciphers: Ciphers | undefined;
+
+/** Loads the ciphers of external ids, once in a process. */
+export async function loadCiphers(): Promise<Ciphers> {
+  ciphers ??= await import("./external_ids.ts");
+  return ciphers;
+}
+
 /** The users of all projects. */
 export class Users {
   readonly #store: Store;
   readonly #secret: MasterSecret;
-  #externalIds: Promise<ExternalIds> | undefined;
+  #externalIds: ExternalIds | undefined;
 
   /** `secret` keys the digests and seals of external ids. */
   constructor(store: Store, secret: MasterSecret) {
@@ -354,10 +363,9 @@ export class Users {
     return externalIdPartitions(projectId, key.externalId, await this.#loadExternalIds());
   }
 
-  #loadExternalIds(): Promise<ExternalIds> {
-    this.#externalIds ??= import("./external_ids.ts").then(
-      ({ ExternalIds }) => new ExternalIds(this.#secret),
-    );
+  async #loadExternalIds(): Promise<ExternalIds> {
+    const { ExternalIds } = await loadCiphers();
+    this.#externalIds ??= new ExternalIds(this.#secret);
     return this.#externalIds;
   }
 }
