@@ -55,6 +55,7 @@ const benchmarks: readonly Benchmark[] = [
   "live",
   "live --store redis",
   "live_final",
+  "live_final --fans 10000 --minutes 2.5 --store postgres",
   "capacity",
   "rank_10m",
   "season_removal",
