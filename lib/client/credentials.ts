@@ -23,8 +23,40 @@ export function accessToken(token: string): Credentials {
   return { headers: async kinds => (kinds.includes("a") ? headers : {}) };
 }
 
-/** Credentials of a back end that acts for a fan: a space token that it has itself, such as a service token. */
-export function spaceToken(token: string): Credentials {
-  const headers = { authorization: `Bearer ${token}` };
-  return { headers: async kinds => (kinds.includes("s") ? headers : {}) };
+/**
+ * Credentials of who has space tokens already: a back end that acts for a fan, or the page of a fan of your own accounts. With a function
+ * that asks for a token, one is asked for with the first call, and another once it is refused, for example as it has expired.
+ *
+ * @example
+ * ```ts
+ * import { createClient, loyalty, spaceToken } from "grandstand/client";
+ *
+ * const credentials = spaceToken(async () => {
+ *   const answer = await fetch("/fan-token", { method: "POST" });
+ *   return (await answer.json()).accessToken;
+ * });
+ * const fan = createClient({ url: location.origin, areas: { loyalty }, credentials });
+ * ```
+ */
+export function spaceToken(token: string | (() => Promise<string>)): Credentials {
+  const ask = typeof token === "string" ? async () => token : token;
+  let asked: Promise<string> | undefined;
+  const fields = async (): Promise<Readonly<Record<string, string>>> => {
+    asked ??= ask();
+    try {
+      return { authorization: `Bearer ${await asked}` };
+    } catch (error) {
+      asked = undefined;
+      throw error;
+    }
+  };
+  return {
+    headers: async kinds => (kinds.includes("s") ? await fields() : {}),
+    async renew(_, { authorization: refused }) {
+      const held = asked;
+      // Of several calls that were refused, one asks.
+      if ((await fields()).authorization === refused && asked === held) asked = undefined;
+      return (await fields()).authorization !== refused;
+    },
+  };
 }

@@ -16,6 +16,7 @@ import {
   leaderboards,
   location,
   loyalty,
+  spaceToken,
   workflow,
 } from "../../../lib/client/mod.ts";
 import { ids } from "../../support/platform.ts";
@@ -237,4 +238,35 @@ describe("the typed client", () => {
       return network.world.platform.fetch(request).then(() => Promise.reject(new TypeError("terminated")));
     };
   }
+
+  it("asks for a space token with the first call, and once for another when it is refused", async () => {
+    const { world, environment } = network;
+    const space = await world.platform.directory.space(ids.space);
+    assert.ok(space !== null);
+    const tenant = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project };
+    const principal = { kind: "user", userId: "0d000000-0000-4000-8000-000000000001", ...tenant } as const;
+    let asked = 0;
+    let isLost = true;
+    const credentials = spaceToken(async () => {
+      if (isLost) throw new Error("no connection");
+      asked += 1;
+      return (await world.platform.spaceTokens.issue(space, principal)).accessToken;
+    });
+    const guest = createClient({ ...environment, url, areas: fanAreas, credentials });
+    const read = () => guest.loyalty.getRewardsProfile();
+    await assert.rejects(async () => await read(), /no connection/);
+    isLost = false;
+    await Promise.all([read(), read()]);
+    assert.equal(asked, 1);
+    world.clock.advance(3_700_000);
+    await Promise.all([read(), read()]);
+    assert.equal(asked, 2);
+    network.disturb = () => Response.json({ code: "invalid_token" }, { status: 401 });
+    assert.equal((await failureOf(read())).status, 401);
+    assert.equal(asked, 3);
+    const fixed = createClient({ ...environment, url, areas: fanAreas, credentials: spaceToken("old") });
+    network.requests.length = 0;
+    assert.equal((await failureOf(fixed.loyalty.getRewardsProfile())).status, 401);
+    assert.equal(network.requests.length, 1, "the same token is not sent again");
+  });
 });
