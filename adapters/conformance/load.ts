@@ -14,9 +14,9 @@ const failurePauseMs = 5;
 const verifiedTogether = 64;
 
 /** The reported outcome of a commit. */
-export type Outcome = "ok" | "storage_unavailable" | "outcome_unknown";
+type Outcome = "ok" | "storage_unavailable" | "outcome_unknown";
 
-export function pause(ms: number): Promise<void> {
+function pause(ms: number): Promise<void> {
   return new Promise(resolve => {
     setTimeout(resolve, ms);
   });

@@ -305,8 +305,8 @@ export interface Store extends AsyncDisposable {
   commit(partition: Partition, batch: Batch): Promise<Commit>;
   /**
    * Resolves when the store answers, rejects with `storage_unavailable` when it does not within `pingMsMax`, or when the clock of this
-   * process and that of the store differ by more than `readySkewMsMax`. It need not write: whoever asks if the platform is ready
-   * also tries a commit, which a store that takes no writes refuses with `storage_unavailable`.
+   * process and that of the store differ by more than `readySkewMsMax`. It need not write: a check of readiness also tries a
+   * commit, which a store that takes no writes refuses with `storage_unavailable`.
    */
   ping(): Promise<void>;
   /**

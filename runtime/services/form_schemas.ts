@@ -7,18 +7,12 @@
 import * as v from "valibot";
 import { definitionOf } from "../../lib/authoring/table/mod.ts";
 import type { Attribute } from "../../lib/authoring/table/resource.ts";
-import { seconds, unixSeconds } from "../../lib/authoring/table/schemas.ts";
+import { unixSeconds } from "../../lib/authoring/table/schemas.ts";
 import { IdentitySettingsSchema } from "../../lib/fans/identity/mod.ts";
 import { jsonSchemaOf } from "../../lib/http/openapi/schema.ts";
 import { ShowSchema } from "../../lib/pages/show/settings.ts";
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** Formats that JSON Schema has no word for. */
-const formats = new Map<v.GenericSchema, string>([
-  [unixSeconds, "unix-time"],
-  [seconds, "seconds"],
-]);
 
 /** Sections of `services`; the others are JSON. */
 const services = v.object({
@@ -46,7 +40,8 @@ function attributesOf(type: "projects" | "events"): Json {
       {
         ...jsonSchemaOf(schema),
         description,
-        ...(formats.has(schema) && { format: formats.get(schema) }),
+        // JSON Schema has no word for it.
+        ...(schema === unixSeconds && { format: "unix-time" }),
         ...(nullable && { nullable }),
         ...(required !== true && { default: given }),
       },

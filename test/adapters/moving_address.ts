@@ -1,5 +1,8 @@
 /** One address that leads to a server, and to another one later, as a virtual address or a load balancer does. */
+import assert from "node:assert/strict";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { AppError } from "../../lib/base/errors/mod.ts";
+import { until } from "../support/until.ts";
 
 /** An address whose open connections stay with the server that they were opened to. */
 export class MovingAddress implements AsyncDisposable {
@@ -68,6 +71,19 @@ export class MovingAddress implements AsyncDisposable {
     }
     client.on("close", () => this.#sockets.delete(client));
   }
+}
+
+/** Resolves once a write works, each before it having been refused without an effect. */
+export async function recovers(write: () => Promise<unknown>): Promise<void> {
+  await until("a write works", () =>
+    write().then(
+      () => true,
+      (error: unknown) => {
+        assert.ok(error instanceof AppError && error.code === "storage_unavailable", String(error));
+        return false;
+      },
+    ),
+  );
 }
 
 /** Returns the number of complete commands in a text of RESP, and what follows them. */

@@ -8,10 +8,9 @@ import {
   createPostgresQueue,
   createPostgresStore,
 } from "../../../adapters/postgres/mod.ts";
-import { AppError } from "../../../lib/base/errors/mod.ts";
 import { PostgresProcess, postgresAvailable } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
-import { MovingAddress } from "../moving_address.ts";
+import { MovingAddress, recovers } from "../moving_address.ts";
 
 /** Starts a primary, and a replica whose disk every commit waits for. */
 async function startPair(): Promise<readonly [PostgresProcess, PostgresProcess]> {
@@ -24,19 +23,6 @@ async function startPair(): Promise<readonly [PostgresProcess, PostgresProcess]>
     return row?.sync_state === "sync";
   });
   return [primary, replica];
-}
-
-/** Resolves once a call works, each before it having been refused without an effect. */
-async function recovers(write: () => Promise<unknown>): Promise<void> {
-  await until("a write works", () =>
-    write().then(
-      () => true,
-      (error: unknown) => {
-        assert.ok(error instanceof AppError && error.code === "storage_unavailable", String(error));
-        return false;
-      },
-    ),
-  );
 }
 
 describe("PostgreSQL whose address moves to a promoted replica", { skip: postgresAvailable() }, () => {

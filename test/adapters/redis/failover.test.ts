@@ -7,10 +7,9 @@ import {
   createRedisQueue,
   createRedisStore,
 } from "../../../adapters/redis/mod.ts";
-import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type RedisProcess, redisAvailable, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { MovingAddress } from "../moving_address.ts";
+import { MovingAddress, recovers } from "../moving_address.ts";
 
 /** Everything of the adapter that has a connection of its own, each with a call that writes. */
 const kinds: Readonly<Record<string, (server: string) => Opened>> = {
@@ -96,19 +95,6 @@ for (const [kind, open] of Object.entries(kinds)) {
       });
     }
   });
-}
-
-/** Resolves once a write works, each before it having been refused without an effect. */
-async function recovers(write: () => Promise<unknown>): Promise<void> {
-  await until("a write works", () =>
-    write().then(
-      () => true,
-      (error: unknown) => {
-        assert.ok(error instanceof AppError && error.code === "storage_unavailable", String(error));
-        return false;
-      },
-    ),
-  );
 }
 
 async function replicate(primary: RedisProcess, replica: RedisProcess): Promise<void> {

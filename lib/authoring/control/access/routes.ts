@@ -249,8 +249,11 @@ function revokeTokenRoute({ services, author }: AccessRoutesContext) {
   });
 }
 
-/** Returns a token as a resource object. */
-/** @param used When it was used last, in Unix seconds; null: never */
+/**
+ * Returns a token as a resource object.
+ *
+ * @param used When it was used last, in Unix seconds; null: never
+ */
 export function tokenObject(info: TokenInfo & { readonly token?: string }, used: number | null = null) {
   const { id, name, prefix, roleCap, audience = null, created, expires, token } = info;
   const kind = kindOf(info);

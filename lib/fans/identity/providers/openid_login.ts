@@ -136,9 +136,7 @@ export function confirmOpenIdLogin(context: IdentityContext) {
       if ((await issuers.verify(idToken, issuer)).nonce !== nonce) throw invalidLogin();
       const user = await userOf(context, call, { provider: name, idToken, issuer });
       call.note({ userId: user.userId });
-      const opened = await logInVouchedUser(context, call, { user, deviceId });
-      await mergeAnonymous(context, call, { pair: data, into: user.userId });
-      return await sessionReply(context, project.id, opened);
+      return await loggedIn(context, call, { user, deviceId, pair: data });
     },
   });
 }
@@ -158,11 +156,25 @@ export function logInHostedUser(context: IdentityContext) {
     async run({ data }, call) {
       const { token, deviceId = uuid(context.random) } = data;
       const user = await hostedUser(context, call, token);
-      const opened = await logInVouchedUser(context, call, { user, deviceId });
-      await mergeAnonymous(context, call, { pair: data, into: user.userId });
-      return sessionReply(context, call.project.id, opened);
+      return await loggedIn(context, call, { user, deviceId, pair: data });
     },
   });
+}
+
+/** Opens a session, and merges the anonymous user of the device into its user. */
+async function loggedIn(
+  context: IdentityContext,
+  call: OperationCall,
+  login: {
+    readonly user: User;
+    readonly deviceId: string;
+    readonly pair: Parameters<typeof mergeAnonymous>[2]["pair"];
+  },
+) {
+  const { user, deviceId, pair } = login;
+  const opened = await logInVouchedUser(context, call, { user, deviceId });
+  await mergeAnonymous(context, call, { pair, into: user.userId });
+  return await sessionReply(context, call.project.id, opened);
 }
 
 interface VerifiedToken {

@@ -51,7 +51,7 @@ export interface CountedVote {
 }
 
 interface Queued extends Ballot {
-  /** Null: cast before anybody was signed in, for whoever signs in next. */
+  /** Null: cast before anybody was signed in, for the fan who signs in next. */
   readonly userId: string | null;
   readonly actionId: string;
   readonly action: string;

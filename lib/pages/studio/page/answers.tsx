@@ -73,7 +73,7 @@ function Stale({ at, again }: { readonly at: number; readonly again: () => void 
   );
 }
 
-/** Times in one zone, which whoever shows them prints. */
+/** Times in one zone, which is printed beside them. */
 export interface Zone {
   readonly name: string;
   /** Writes Unix seconds. */

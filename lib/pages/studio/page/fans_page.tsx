@@ -8,9 +8,8 @@ import { contrast, contrastMin, nearestReadable } from "../../shared/colours.ts"
 import { Preview } from "../../shared/page/preview_frame.tsx";
 import type { Resource } from "./api.ts";
 import { shownIn } from "./boards.ts";
-import { Moved } from "./documents/editor.tsx";
-import { type Live, type Saved, useSaved } from "./documents/saved.ts";
-import { messageOf } from "./problem.ts";
+import { Moved, SaveRow } from "./documents/editor.tsx";
+import { type Live, useSaved } from "./documents/saved.ts";
 import { Act, Problem } from "./ui.tsx";
 import type { ViewContext } from "./view.ts";
 
@@ -79,44 +78,18 @@ export function FansPage({ context }: { readonly context: ViewContext }) {
         )}
         <Looks page={page} set={setDraft} change={change} faults={faults} boards={boards.current} />
         <Offers page={page} set={setDraft} change={change} faults={faults} boards={boards.current} />
-        <SaveRow saved={saved} isChanged={isChanged} onSave={save} onUndo={() => setDraft(null)} />
+        <SaveRow
+          saved={saved}
+          label="Save for fans"
+          refusal={isChanged ? null : "Nothing has changed."}
+          onSave={save}
+          onUndo={isChanged ? () => setDraft(null) : null}
+        />
       </form>
       <section class="shown" aria-label="Preview of the page">
         <Preview project={project.id} element={sample} votes={[62, 38]} settings={shownSettings(page.show)} />
       </section>
     </div>
-  );
-}
-
-interface SaveRowProps {
-  readonly saved: Pick<Saved<Page>, "error" | "faults">;
-  readonly isChanged: boolean;
-  readonly onSave: () => void;
-  readonly onUndo: () => void;
-}
-
-function SaveRow({ saved: { error, faults }, isChanged, onSave, onUndo }: SaveRowProps) {
-  const count = faults.length === 1 ? "a field is" : `${faults.length} fields are`;
-  const refused = faults.length > 0 ? `Nothing was saved: ${count} not valid.` : "";
-  const message = error === null ? refused : messageOf(error);
-  return (
-    <>
-      {message !== "" && (
-        <p class="fault" role="alert">
-          {message}
-        </p>
-      )}
-      <div class="row">
-        <Act class="main" refusal={isChanged ? null : "Nothing has changed."} onPress={onSave}>
-          Save for fans
-        </Act>
-        {isChanged && (
-          <button type="button" onClick={onUndo}>
-            Undo all
-          </button>
-        )}
-      </div>
-    </>
   );
 }
 

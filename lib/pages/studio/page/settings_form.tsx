@@ -5,11 +5,10 @@ import { differences, isMembers, isSame, type Members } from "../../../base/json
 import type { FieldError } from "../../../client/mod.ts";
 import { readZone } from "./answers.tsx";
 import type { Resource } from "./api.ts";
-import { Moved } from "./documents/editor.tsx";
-import { type Live, type Saved, useSaved } from "./documents/saved.ts";
+import { Moved, SaveRow } from "./documents/editor.tsx";
+import { type Live, useSaved } from "./documents/saved.ts";
 import { instantOf, localIn, ownZone } from "./plan/zones.ts";
-import { messageOf } from "./problem.ts";
-import { Act, Problem } from "./ui.tsx";
+import { Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
 interface Schema {
@@ -110,9 +109,10 @@ export function PlaceForm({ context }: { readonly context: ViewContext }) {
       <Fields form={form} schemas={properties} place={[]} />
       <SaveRow
         saved={saved}
+        label="Save"
         refusal={lacking ?? (broken.length > 0 ? "Correct the faults first." : idle)}
-        save={save}
-        reset={isChanged ? reset : null}
+        onSave={save}
+        onUndo={isChanged ? reset : null}
       />
     </form>
   );
@@ -132,37 +132,6 @@ function useZone(context: ViewContext): string {
 function withOrWithout(list: readonly string[], item: string, has: boolean): readonly string[] {
   const others = list.filter(each => each !== item);
   return has ? [...others, item] : others;
-}
-
-interface SaveRowProps {
-  readonly saved: Pick<Saved<Members>, "error" | "faults">;
-  readonly refusal: string | null;
-  readonly save: () => void;
-  /** Null: there is nothing to reset. */
-  readonly reset: (() => void) | null;
-}
-
-function SaveRow({ saved: { error, faults }, refusal, save, reset }: SaveRowProps) {
-  const count = faults.length === 1 ? "a field is" : `${faults.length} fields are`;
-  return (
-    <>
-      {(error !== null || faults.length > 0) && (
-        <p class="fault" role="alert">
-          {error === null ? `Nothing was saved: ${count} not valid.` : messageOf(error)}
-        </p>
-      )}
-      <div class="row">
-        <Act class="main" refusal={refusal} onPress={save}>
-          Save
-        </Act>
-        {reset !== null && (
-          <button type="button" onClick={reset}>
-            Undo all
-          </button>
-        )}
-      </div>
-    </>
-  );
 }
 
 interface FieldsProps extends Pick<FieldProps, "form" | "place"> {

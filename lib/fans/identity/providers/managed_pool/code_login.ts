@@ -78,7 +78,7 @@ export function logInByCode(context: IdentityContext) {
 
 /**
  * Gives the account of the address to the one who proved it, and creates one where there is none. A password and sessions from
- * before the first proof end: whoever registered the address need not be its owner.
+ * before the first proof end: the one who registered the address need not be its owner.
  *
  * @throws {AppError} `registration_disabled`; `invalid_code`: the account has another address by now; `account_banned`.
  */

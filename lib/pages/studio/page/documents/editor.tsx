@@ -7,7 +7,7 @@ import type { FieldError } from "../../../../client/mod.ts";
 import { messageOf } from "../problem.ts";
 import { Act, announce } from "../ui.tsx";
 import { type JsonText, type Span, spanOf } from "./json_text.ts";
-import type { EditedDocument } from "./saved.ts";
+import type { EditedDocument, Saved } from "./saved.ts";
 
 interface EditorProps {
   readonly label: string;
@@ -104,6 +104,39 @@ function FaultButton({ place, detail, press }: FaultButtonProps) {
         <code>{place}</code> {detail}
       </button>
     </li>
+  );
+}
+
+interface SaveRowProps {
+  readonly saved: Pick<Saved<unknown>, "error" | "faults">;
+  readonly label: string;
+  readonly refusal: string | null;
+  readonly onSave: () => void;
+  /** Null: nothing has changed. */
+  readonly onUndo: (() => void) | null;
+}
+
+/** The end of a form: why nothing was saved, and its buttons. */
+export function SaveRow({ saved: { error, faults }, label, refusal, onSave, onUndo }: SaveRowProps) {
+  const count = faults.length === 1 ? "a field is" : `${faults.length} fields are`;
+  return (
+    <>
+      {(error !== null || faults.length > 0) && (
+        <p class="fault" role="alert">
+          {error === null ? `Nothing was saved: ${count} not valid.` : messageOf(error)}
+        </p>
+      )}
+      <div class="row">
+        <Act class="main" refusal={refusal} onPress={onSave}>
+          {label}
+        </Act>
+        {onUndo !== null && (
+          <button type="button" onClick={onUndo}>
+            Undo all
+          </button>
+        )}
+      </div>
+    </>
   );
 }
 
