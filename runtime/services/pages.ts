@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Plugin } from "esbuild";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { docsContent } from "../../lib/pages/docs/guides.ts";
 import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/pages/docs/mod.ts";
@@ -196,17 +197,30 @@ function onRequest(name: string, build: () => Promise<readonly PageFile[]>) {
 export async function buildShow(): Promise<readonly PageFile[]> {
   const folder = "pages/show/page";
   const [files, embed] = await Promise.all([
-    bundleFiles(folder, ["main.tsx", "style.css", "screen.css"]),
+    bundleFiles(folder, ["main.tsx", "style.css", "screen.css"], { plugins: [textsWithoutKeys] }),
     bundleFiles(folder, ["embed.ts"]),
   ]);
   return [...files, ...embed.map(file => ({ ...file, name: "embed.js" }))];
 }
 
+/** Makes lists of the texts of other languages: the script has their keys with the English ones, in the same order. */
+const textsWithoutKeys: Plugin = {
+  name: "texts",
+  setup(build) {
+    build.onLoad({ filter: /texts_\w+\.ts$/ }, async ({ path }) => {
+      if (path.endsWith("texts_en.ts")) return null;
+      const source = await readFile(path, "utf8");
+      const list = source.replace(/^ {2}\w+: /gm, "").replace(/ = \{(.*)\};/s, " = [$1];");
+      return { contents: list, loader: "ts" };
+    });
+  },
+};
+
 /** Builds the studio: its HTML, which names what is loaded first, and the parts that load when they are needed. */
 export async function buildPage(): Promise<readonly PageFile[]> {
   const { formSchemas } = await import("./form_schemas.ts");
   const files = await bundleFiles("pages/studio/page", ["main.tsx", "style.css"], {
-    FORM_SCHEMAS: JSON.stringify(formSchemas()),
+    define: { FORM_SCHEMAS: JSON.stringify(formSchemas()) },
   });
   const nameOf = (start: string): string => files.find(({ name }) => name.startsWith(start))?.name ?? "";
   const script = files.find(({ name }) => name === nameOf("main-"))?.text ?? "";
@@ -252,11 +266,16 @@ async function bundlePage(
   return { script: fileOf("text/javascript"), style: fileOf("text/css") };
 }
 
-/** @param define Constants of the scripts, as JSON */
+interface BundleOptions {
+  /** Constants of the scripts, as JSON. */
+  readonly define?: Record<string, string>;
+  readonly plugins?: Plugin[];
+}
+
 async function bundleFiles(
   folder: string,
   entries: readonly string[],
-  define: Record<string, string> = {},
+  options: BundleOptions = {},
 ): Promise<readonly PageFile[]> {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
@@ -274,7 +293,8 @@ async function bundleFiles(
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "none",
-    define,
+    charset: "utf8",
+    ...options,
     write: false,
     logLevel: "silent",
   });

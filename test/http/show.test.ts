@@ -81,12 +81,16 @@ describe("the page of the show", () => {
     assert.equal((await world.call("/show/none.js")).status, 404);
   });
 
-  it("is small: 36 KB of script, 6 KB of style, 9 KB of what loads later", () => {
+  it("is small: 36 KB of script, 6 KB of style, 9 KB of what loads later, 1.5 KB a language", () => {
     const sum = (pattern: RegExp): number =>
       files.filter(({ name }) => pattern.test(name)).reduce((bytes, { text }) => bytes + compressed(text), 0);
     assert.ok(sum(/^(main|chunk)-/) <= 36 * kilobyte);
     assert.ok(sum(/^style-/) <= 6 * kilobyte);
     assert.ok(sum(/^more-/) <= 9 * kilobyte);
+    for (const language of ["ar", "de", "es", "fr", "pt"]) {
+      const bytes = sum(new RegExp(`^texts_${language}-`));
+      assert.ok(bytes > 0 && bytes <= 1.5 * kilobyte, `${language} has ${bytes} bytes`);
+    }
   });
 
   it("has a script for other pages at an address that stays: tagged, cached for minutes, open to every origin", async () => {

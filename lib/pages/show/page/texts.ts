@@ -32,7 +32,14 @@ export async function chooseLocale(wanted: readonly string[], offered: readonly 
   const language = baseOf(locale.value);
   // A lost file leaves English, which is better than no page.
   const found = await others[language]?.().catch(() => undefined);
-  current.value = found === undefined ? { texts: english, language: "en" } : { texts: found.texts, language };
+  if (found === undefined) current.value = { texts: english, language: "en" };
+  else current.value = { texts: keyed(Object.values(found.texts)), language };
+}
+
+/** Gives texts their keys: the build leaves all but the English ones without. */
+function keyed(values: readonly Text[]): Texts {
+  const entries = Object.keys(english).map((key, index) => [key, values[index] ?? ""]);
+  return Object.fromEntries(entries) as Texts;
 }
 
 function isLocale(name: string): boolean {

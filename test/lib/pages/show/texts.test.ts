@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formOf } from "../../../../lib/pages/show/page/texts.ts";
-import type { Texts } from "../../../../lib/pages/show/page/texts_en.ts";
+import { texts as english, type Texts } from "../../../../lib/pages/show/page/texts_en.ts";
 
 const files = {
   ar: ["+{count} نقطة", "+{count} نقطة", "+{count} نقاط"],
@@ -20,6 +20,8 @@ describe("the texts of the show", () => {
       const { texts } = (await import(`../../../../lib/pages/show/page/texts_${language}.ts`)) as {
         readonly texts: Texts;
       };
+      // The build leaves the keys away, so their order says which text is which.
+      assert.deepEqual(Object.keys(texts), Object.keys(english));
       const won = [1, 2, 5].map(count => formOf(texts.won, language, { count }));
       assert.deepEqual(won, expected);
       // A number that stands alone, or after the word and a colon, needs no form.
