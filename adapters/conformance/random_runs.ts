@@ -42,7 +42,7 @@ import {
 import { createRandom, type Random } from "./random.ts";
 import { ReferenceModel } from "./reference.ts";
 
-export const stepsPerRun = 2_500;
+const stepsPerRun = 2_500;
 
 export function randomCases(seeds: readonly number[]): Cases<StoreCase> {
   return Object.fromEntries(

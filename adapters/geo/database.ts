@@ -185,7 +185,7 @@ function namesOf(isoCode: string): Readonly<Record<string, string>> {
  * registered, or the one that its users represent (a military base abroad), in this order. A reduced record has only
  * `country_code`.
  */
-export function countryOf(record: unknown): CountryResult | null {
+function countryOf(record: unknown): CountryResult | null {
   if (!isObject(record)) return null;
   return (
     fullCountry(record.country) ??

@@ -27,7 +27,7 @@ interface TreeShape {
   readonly recordBits: number;
 }
 
-export interface Tree extends TreeShape {
+interface Tree extends TreeShape {
   readonly bytes: Buffer;
   readonly dataBytes: number;
 }

@@ -146,7 +146,7 @@ function hasControls(text: string): boolean {
   return /[\p{Cc}\u2028\u2029]/u.test(text);
 }
 
-export interface KeptMail extends Mail {
+interface KeptMail extends Mail {
   /** Unix seconds. */
   readonly at: number;
 }

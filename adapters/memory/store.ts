@@ -69,7 +69,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store & Par
   return new MemoryStore(options);
 }
 
-export const listedPartitionsMax = 1_000;
+const listedPartitionsMax = 1_000;
 
 class MemoryStore implements Store, PartitionLister {
   readonly traits: Traits;

@@ -137,7 +137,7 @@ const migrations: readonly string[] = [
 ];
 
 /** Version of the schema that this version of the package works with. */
-export const schemaVersion: number = migrations.length;
+const schemaVersion: number = migrations.length;
 
 /**
  * Creates the schema, or brings it up to date, where that is not so.

@@ -25,7 +25,7 @@ export const preparedWritesMax = 16;
 
 /** A sum may be refused, so {@linkcode commitScript} makes it. */
 const scoreSigns = { set: "=", min: "<", max: ">", add: undefined } as const;
-export const kinds = { record: "r", tally: "t", log: "l", board: "b" } as const;
+const kinds = { record: "r", tally: "t", log: "l", board: "b" } as const;
 
 export interface CommitContext {
   readonly root: string;
@@ -109,7 +109,7 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
 }
 
 /** Returns true if the put leaves nothing: a record that has expired already is an absent one. */
-export function isGone({ expireAt }: Put, now: number): boolean {
+function isGone({ expireAt }: Put, now: number): boolean {
   return expireAt !== undefined && expireAt <= now;
 }
 

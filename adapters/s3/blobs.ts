@@ -183,7 +183,7 @@ export class S3Upload {
 }
 
 /** Returns the bytes of a stream in parts of `size` bytes, the last of which may be shorter; each is a copy. */
-export async function* partsOf(
+async function* partsOf(
   body: ReadableStream<Uint8Array>,
   size: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -177,7 +177,7 @@ export function refusedRequest(status: number, reason: string): AppError {
 }
 
 /** Returns true if the same request may succeed later. */
-export function isBusy(status: number): boolean {
+function isBusy(status: number): boolean {
   return status === 429 || status >= 500;
 }
 
@@ -227,7 +227,7 @@ export interface S3BlobsOptions extends S3Bucket {
   readonly random?: () => number;
 }
 
-export function urlOf({ endpoint, bucket, prefix = "", style = "path" }: S3Bucket, name: string): URL {
+function urlOf({ endpoint, bucket, prefix = "", style = "path" }: S3Bucket, name: string): URL {
   const url = new URL(endpoint);
   if (style === "virtual") url.hostname = `${bucket}.${url.hostname}`;
   url.pathname = `${style === "path" ? `/${bucket}` : ""}/${prefix}${name}`;

@@ -170,7 +170,7 @@ export type Result<Q extends Read> = Q extends ReadRecord
 export type Results<Q extends readonly Read[]> = { readonly [K in keyof Q]: Result<Q[K]> };
 
 /** A condition on a record: it still has this version, or with `null` it is absent or expired. */
-export interface RecordCheck {
+interface RecordCheck {
   readonly key: string;
   readonly version: Version | null;
 }

@@ -163,7 +163,7 @@ export async function replayFile(
 }
 
 /** Returns the refusal to start from a file that is damaged behind an offset; `line` is the number of the line there, from 1 on. */
-export function damaged(path: string, { bytes: offset, line }: DamagePlace, what: string): AppError {
+function damaged(path: string, { bytes: offset, line }: DamagePlace, what: string): AppError {
   return new AppError(
     "storage_unavailable",
     `Cannot open the journal: ${path} ${what} at line ${line}, byte ${offset}. Restore its directory from a backup. To give up ` +

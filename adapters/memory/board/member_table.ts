@@ -342,7 +342,7 @@ export class MemberSlab {
   }
 }
 
-export const uuidLength = 36;
+const uuidLength = 36;
 
 const hyphen = 45;
 /** The low four bits are the digit; anything above them marks a character that is no lower-case hex digit. */

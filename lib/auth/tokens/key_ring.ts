@@ -472,7 +472,7 @@ function withoutStrays(
 }
 
 /** @throws {RangeError} The ring is full. */
-export function requireRoom(keys: readonly StoredKey[]): void {
+function requireRoom(keys: readonly StoredKey[]): void {
   if (keys.length < ringKeysMax) return;
   throw new RangeError(
     `Cannot rotate: ${keys.length} keys may still be needed, at most ${ringKeysMax} are kept`,

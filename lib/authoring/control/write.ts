@@ -312,7 +312,7 @@ function requireOperator({ user, token: { scopes, roleCap } }: Author, { resourc
 }
 
 /** Returns the ids of relationships to one record, as far as they can be read; faults are reported later. */
-export function refsOf(object: ResourceObject | undefined): Readonly<Record<string, string>> {
+function refsOf(object: ResourceObject | undefined): Readonly<Record<string, string>> {
   const entries = Object.entries(object?.relationships ?? {}).flatMap(([name, value]) => {
     const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;
     return typeof id === "string" && isUuid(id) ? [[name, id.toLowerCase()] as const] : [];

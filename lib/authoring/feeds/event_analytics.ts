@@ -20,7 +20,7 @@ const pauseMs = 5_000;
 /** Events that are written at a time. */
 const concurrency = 4;
 /** Most hours with actions of which an event keeps figures; later ones are not counted. */
-export const hoursMax = 48;
+const hoursMax = 48;
 /** Most elements that an hour tells apart, the event itself being one; others count for the event. */
 export const namesMax = 200;
 const metricsMax = 20;

@@ -54,7 +54,7 @@ export interface Analytics extends Figures {
 }
 
 /** Most cohorts of the retention, whose step is longer where there would be more. */
-export const cohortsMax = 60;
+const cohortsMax = 60;
 
 /** Reads the analytics of an event in steps of some seconds; null: there is no such event. */
 export async function readAnalytics(

@@ -37,7 +37,7 @@ export interface Attribute {
 }
 
 /** A relationship to one resource, to many, or a link alone. */
-export interface Relationship<T extends string = string> {
+interface Relationship<T extends string = string> {
   readonly kind: "one" | "many" | "link";
   readonly type: T;
   readonly description: string;

@@ -121,7 +121,7 @@ function oppositeOf(expected: string): string {
 }
 
 /** A condition after its check: what decides it, and what explains the decision, made in one go. */
-export type Plan<S> =
+type Plan<S> =
   | { readonly kind: "every" | "some"; readonly holds: Condition<S>; readonly parts: readonly Plan<S>[] }
   | { readonly kind: "not"; readonly holds: Condition<S>; readonly part: Plan<S> }
   | Leaf<S>;
@@ -141,7 +141,7 @@ const listedConstantsMax = 10;
 const conditionExpectation = "Give an object with one operator of the condition language";
 
 /** Checks and compiles conditions. A faulty one becomes a condition that never holds. */
-export class Plans<S> {
+class Plans<S> {
   readonly terms: Terms<S>;
   readonly #checker: Checker;
 
@@ -261,7 +261,7 @@ export class Plans<S> {
   }
 }
 
-export function textOf(value: Value): string {
+function textOf(value: Value): string {
   return value === undefined ? "(no value)" : JSON.stringify(value);
 }
 

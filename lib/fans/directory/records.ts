@@ -13,7 +13,7 @@ import { type Partition, type Store, tenantPartition } from "../../storage/mod.t
 import { platformPartition } from "../../storage/names.ts";
 import { type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 
-export const nameCharactersMax = 200;
+const nameCharactersMax = 200;
 export const domainCharactersMax = 260;
 
 export const eventAliases = ["current", "latest"] as const;

@@ -19,7 +19,7 @@ const accountNamespace = "8736dcc8-1110-4201-b59d-da7ac03ce9a5";
 export const accountIdCharactersMax = 255;
 const accountIdShape = /^[\x20-\x7e]{1,255}$/;
 /** What an external id must be. */
-export const accountIdExpectation = `Expected 1 to ${accountIdCharactersMax} printable ASCII characters`;
+const accountIdExpectation = `Expected 1 to ${accountIdCharactersMax} printable ASCII characters`;
 
 /** The external id of a user: the subject of the account at its issuer. */
 export const AccountIdSchema = v.pipe(

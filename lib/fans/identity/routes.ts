@@ -334,14 +334,14 @@ const mailedCodeErrors = [
   "token_expired",
 ] as const;
 
-export const pool = {
+const pool = {
   projectId: "0c000000-0000-4000-8000-000000000001",
   strategy: "email",
   provider: "managedPool",
 } as const;
-export const email = "fan@example.org";
+const email = "fan@example.org";
 
-export function poolRoutes(context: IdentityContext) {
+function poolRoutes(context: IdentityContext) {
   return [...passwordRoutes(context), ...verificationRoutes(context), ...codeLoginRoutes(context)];
 }
 

@@ -35,7 +35,7 @@ const loginHistoryMax = 50;
 const devicesMax = 20;
 
 /** A device of a user. Times in Unix seconds. */
-export interface Device {
+interface Device {
   readonly deviceId: string;
   readonly signUp: number;
   readonly lastLogin: number;
@@ -55,7 +55,7 @@ export interface Account {
 }
 
 /** A ban of a user, who cannot sign in meanwhile. */
-export interface Ban {
+interface Ban {
   readonly reason: string;
   /** Unix seconds; null for a ban without an end. */
   readonly until: number | null;

@@ -122,7 +122,7 @@ export interface Committed {
 }
 
 /** Something outside the partition must happen before the command can be applied; nothing was written. */
-export type Retry =
+type Retry =
   /** The record is gone: the user must be registered with the sweep again. */
   | { readonly retry: "user gone" }
   /** The user is of another project than the one whose boards were loaded. */

@@ -175,7 +175,7 @@ async function readCounted(
 }
 
 /** Cancels the body without waiting; a failure to cancel is ignored. */
-export function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {});
 }
 
@@ -187,7 +187,7 @@ function tooLate(msMax: number): AppError {
   return badJson(`it did not arrive within ${msMax / 1000} seconds`);
 }
 
-export function tooLarge(bytesMax: number): AppError {
+function tooLarge(bytesMax: number): AppError {
   return new AppError("payload_too_large", `Cannot read the body: it must not exceed ${bytesMax} bytes`);
 }
 
@@ -218,7 +218,7 @@ function isAcceptedType(contentType: string, accepted: readonly string[]): boole
 
 export const jsonDepthMax = 64;
 /** Maximum number of values in a longer text. Arrays and objects, which cost most memory, count twice. */
-export const jsonValuesMax = 32_768;
+const jsonValuesMax = 32_768;
 const jsonEscapesMax = 1_048_576;
 
 const quote = 0x22;

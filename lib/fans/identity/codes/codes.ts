@@ -129,7 +129,7 @@ export const codeAgeMsMax = 600_000;
 /** Tries of one code: those of its holder, and those of all others together. */
 export const codeTriesMax = 5;
 
-export interface CodeRecord {
+interface CodeRecord {
   /** PHC string, whose salt distinguishes this code from every other. */
   readonly hash: string;
   readonly holder: string;
@@ -159,7 +159,7 @@ function reserveTry([stored]: CodeState, holder: string): Decision<string | null
 }
 
 /** Consumes the code that was compared. Returns true for exactly one of the racers with the right code. */
-export function consume([stored]: CodeState, hash: string): Decision<boolean> {
+function consume([stored]: CodeState, hash: string): Decision<boolean> {
   const isLive = stored !== null && (JSON.parse(stored.value) as CodeRecord).hash === hash;
   return { writes: isLive ? [{ type: "delete", shape: "record", key: codeName }] : [], answer: isLive };
 }

@@ -455,7 +455,7 @@ async function assertProject(
 }
 
 /** @throws {AppError} `not_found`: the organisation of the key has no such project, or the project no such user. */
-export async function findUser(
+async function findUser(
   context: OperatorContext,
   principal: ApiKeyPrincipal,
   { projectId, userId }: UserPath,
@@ -466,11 +466,11 @@ export async function findUser(
   return user;
 }
 
-export function unknownUser(): AppError {
+function unknownUser(): AppError {
   return new AppError("not_found", "Cannot serve the request as the project has no such user");
 }
 
-export function seconds(ms: number): number {
+function seconds(ms: number): number {
   return Math.floor(ms / 1_000);
 }
 

@@ -131,7 +131,7 @@ export type OnRemove = (projectId: string, userId: string) => Promise<void>;
  * Removes a user and first the users who were merged into it: ends sessions, removes state of other areas, releases lookup keys and
  * removes records. Returns the ids of all of them. Each user's record goes last, so that an interrupted removal can be repeated.
  */
-export async function removeUser(
+async function removeUser(
   services: Pick<RemovalsOptions, "store" | "users" | "sessions" | "codes" | "onRemove">,
   projectId: string,
   userId: string,

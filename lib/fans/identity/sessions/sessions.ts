@@ -391,7 +391,7 @@ export function confirmRule(sid: string, counter: number): Rule<readonly [ReadRe
 }
 
 /** Ends one session; returns if it was alive at `now`, in Unix ms. */
-export function revokeRule(sid: string, now: number): Rule<readonly [ReadRecord, ReadRecord], boolean> {
+function revokeRule(sid: string, now: number): Rule<readonly [ReadRecord, ReadRecord], boolean> {
   return {
     reads: [sessionRead(sid), cutoffRead],
     // Deciding again ends nothing more.

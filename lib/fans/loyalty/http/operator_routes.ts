@@ -178,7 +178,7 @@ interface LoyaltyOperatorContext {
 }
 
 /** Returns a user of the space that the caller means. */
-export function userOf({ space: { id: spaceId, organisationId } }: SpaceKey, userId: string): SpaceUser {
+function userOf({ space: { id: spaceId, organisationId } }: SpaceKey, userId: string): SpaceUser {
   return { organisationId, spaceId, userId, projectId: null };
 }
 
@@ -209,7 +209,7 @@ const CodeBody = named(
   }),
 );
 
-export function poolRoutes(context: LoyaltyOperatorContext) {
+function poolRoutes(context: LoyaltyOperatorContext) {
   const { poolKeeper: auth } = context;
   const { codePools } = context.loyalty;
   const common = { auth, params: PoolParams } as const;

@@ -403,7 +403,7 @@ const retryFactor = 4;
 const retryJitter = 0.2;
 const jitterSteps = 10_001;
 /** Longest pause in ms, also where a service asks for a longer one: 8 hours. */
-export const retryMsMax: number = 8 * 3_600_000;
+const retryMsMax: number = 8 * 3_600_000;
 /** Time for which a message is tried, in ms: 3 days. */
 const triedMsMax: number = 3 * 24 * 3_600_000;
 

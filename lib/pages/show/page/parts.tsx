@@ -72,7 +72,7 @@ export function isQuiz({ content_type: type }: Item): boolean {
 
 type Votes = readonly number[] | undefined;
 
-export function hasVotes(votes: Votes): boolean {
+function hasVotes(votes: Votes): boolean {
   return votes?.some(each => each > 0) === true;
 }
 

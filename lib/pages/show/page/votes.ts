@@ -14,7 +14,7 @@ const unseenMs = 200;
 /** Most votes that a device keeps, of all its fans; the newest stay. */
 const queuedMax = 200;
 
-export type VoteState =
+type VoteState =
   | "sending"
   | "waiting"
   | "crowded"

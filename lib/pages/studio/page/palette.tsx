@@ -32,7 +32,7 @@ export function useCommands(source: Source): void {
 }
 
 /** Returns true if what is typed goes into a field. */
-export function isTyping({ target }: Event): boolean {
+function isTyping({ target }: Event): boolean {
   return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }
 

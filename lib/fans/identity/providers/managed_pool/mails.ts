@@ -10,7 +10,7 @@ import { isPublicName } from "../../../users/mod.ts";
 import { codeAgeMsMax } from "../../codes/codes.ts";
 
 export const mailLanguages = ["en", "de", "fr", "es"] as const;
-export type MailLanguage = (typeof mailLanguages)[number];
+type MailLanguage = (typeof mailLanguages)[number];
 
 export const poolMailKinds = [
   "passwordCode",

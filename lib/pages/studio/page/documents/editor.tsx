@@ -74,13 +74,7 @@ function lineOf(text: string, at: number): number {
   return text.slice(0, at).split("\n").length - 1;
 }
 
-export function Faults({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}) {
+function Faults({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   return (
     <section class="faults" aria-label="Faults">
       <p class="fault" role="status">

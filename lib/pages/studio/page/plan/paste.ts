@@ -12,7 +12,7 @@ import { wordsOf } from "./ready.ts";
 import { secondsOf } from "./times.ts";
 
 /** Most characters that are read. */
-export const charactersMax = 1_000_000;
+const charactersMax = 1_000_000;
 
 export interface PastedRow {
   /** `Row 2` of a CSV, `Line 4` of a YAML. */

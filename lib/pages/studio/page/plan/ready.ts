@@ -34,7 +34,7 @@ export interface PlannedShow {
 const titlesMax = 3;
 
 /** True if fans have not seen an element, and may yet. */
-export function isAhead({ attributes: { state } }: Planned): boolean {
+function isAhead({ attributes: { state } }: Planned): boolean {
   return state === undefined || state === "non_scheduled" || state === "future";
 }
 
