@@ -19,19 +19,34 @@ import {
   useState,
 } from "react";
 import type { CallOptions, DocumentOf } from "./area.ts";
-import type { Areas } from "./client.ts";
+import type { Areas, Client } from "./client.ts";
+import type { GrandstandError } from "./errors.ts";
 import type { FanClient } from "./fan_client.ts";
 import type { FeedsOperations, feeds } from "./feeds.ts";
 import type { LeaderboardsOperations, leaderboards } from "./leaderboards.ts";
 import type { LoyaltyOperations, loyalty } from "./loyalty.ts";
+import type { FanSession } from "./session.ts";
 import type { FanUser } from "./session_state.ts";
 
-/** The client of the app, and the fan who is signed in. */
-export interface Fan<A extends Areas> {
-  readonly client: FanClient<A>;
-  /** Null: nobody is signed in; undefined: the session is still being read. */
-  readonly user: FanUser | null | undefined;
+/** A client with the session of its fan, or one with credentials of its own. */
+type AnyClient = Client<Areas> | FanClient<Areas>;
+
+/** A fan of your own accounts, by the id that `accountUserId` returns. */
+export type AccountUser = Pick<FanUser, "userId">;
+
+/** The client of the app, its project, and the fan who is signed in. */
+export interface Fan<C extends AnyClient> {
+  readonly client: C;
+  readonly projectId: string;
+  /** Null: nobody is signed in; undefined: nobody knows yet. */
+  readonly user: (C extends FanClient<Areas> ? FanUser : AccountUser) | null | undefined;
 }
+
+/** Properties of `FanProvider`: a client with a session, or for your own accounts one with credentials, its project and its fan. */
+export type FanProviderProps = { readonly children?: ReactNode } & (
+  | { readonly client: FanClient<Areas>; readonly projectId?: never; readonly user?: never }
+  | Fan<Client<Areas> & { readonly session?: never }>
+);
 
 /** What a hook has read. */
 export interface Reading<T> {
@@ -50,7 +65,7 @@ export interface Reading<T> {
 /** A board of a project, or with `eventId` one of an event, and what else `watchProjectLeaderboard` takes. */
 export type BoardQuery = Omit<
   NonNullable<Parameters<LeaderboardsOperations["watchProjectLeaderboard"]>[0]>,
-  "projectId"
+  "projectId" | "include" | "around"
 > & {
   readonly eventId?: string;
 };
@@ -61,13 +76,16 @@ export type EventQuery = Omit<NonNullable<Parameters<FeedsOperations["watchEvent
 /** A board, as it was last. */
 export type BoardReading = DocumentOf<LeaderboardsOperations["listProjectLeaderboard"]>;
 
+/** The entry of a user on a board, with the share of users whom it beats; null without one. */
+export type EntryReading = Awaited<ReturnType<LeaderboardsOperations["getProjectLeaderboardEntry"]>> | null;
+
 /** An event with its elements, figures and boards, as they were last. */
 export type EventReading = DocumentOf<FeedsOperations["getLiveEvent"]>;
 
 /** The rewards profile of a fan. */
 export type RewardsProfile = Awaited<ReturnType<LoyaltyOperations["getRewardsProfile"]>>;
 
-const FanContext = createContext<Fan<Areas> | null>(null);
+const FanContext = createContext<Fan<AnyClient> | null>(null);
 
 /**
  * Gives the client of the app to the hooks below it. Create the client once, outside of components.
@@ -83,28 +101,26 @@ const FanContext = createContext<Fan<Areas> | null>(null);
  * );
  * ```
  */
-export function FanProvider({
-  client,
-  children,
-}: {
-  readonly client: FanClient<Areas>;
-  readonly children?: ReactNode;
-}): ReactElement {
-  const [user, setUser] = useState<FanUser | null>();
+export function FanProvider({ client, children, ...own }: FanProviderProps): ReactElement {
+  const session = client.session as FanSession | undefined;
+  const [signedIn, setSignedIn] = useState<FanUser | null>();
   useEffect(() => {
+    if (session === undefined) return;
     let isMounted = true;
-    const end = client.session.subscribe(setUser);
+    const end = session.subscribe(setSignedIn);
     // A change that comes meanwhile is newer than what was asked for before it.
-    void client.session.user().then(found => {
-      if (isMounted) setUser(before => (before === undefined ? found : before));
+    void session.user().then(found => {
+      if (isMounted) setSignedIn(before => (before === undefined ? found : before));
     });
     return () => {
       isMounted = false;
       end();
-      setUser(undefined);
+      setSignedIn(undefined);
     };
-  }, [client]);
-  const value = useMemo(() => ({ client, user }), [client, user]);
+  }, [session]);
+  const user = session === undefined ? own.user : signedIn;
+  const projectId = session?.projectId ?? own.projectId ?? "";
+  const value = useMemo(() => ({ client, projectId, user }), [client, projectId, user]);
   return createElement(FanContext.Provider, { value }, children);
 }
 
@@ -115,16 +131,16 @@ export function FanProvider({
  * @example
  * ```tsx
  * function Cheer() {
- *   const { client, user } = useFan<{ loyalty: typeof loyalty }>();
+ *   const { client, user } = useFan<FanClient<{ loyalty: typeof loyalty }>>();
  *   if (!user) return <button onClick={() => client.session.register({ provider: "noLogin", username: "Sam" })}>Join</button>;
  *   return <button onClick={() => client.loyalty.reportAction({ body: { action: "cheer" } })}>Cheer</button>;
  * }
  * ```
  */
-export function useFan<A extends Areas = Areas>(): Fan<A> {
+export function useFan<C extends AnyClient = FanClient<Areas>>(): Fan<C> {
   const fan = useContext(FanContext);
   if (fan === null) throw new Error("Cannot use the fan: put a FanProvider above the component");
-  return fan as Fan<A>;
+  return fan as Fan<C>;
 }
 
 /**
@@ -140,7 +156,7 @@ export function useFan<A extends Areas = Areas>(): Fan<A> {
  * ```
  */
 export function useProfile(): Reading<RewardsProfile> {
-  const { client, user } = useFan<{ loyalty: typeof loyalty }>();
+  const { client, user } = useFan<Client<{ loyalty: typeof loyalty }>>();
   const userId = user?.userId;
   const follow = useMemo(
     () =>
@@ -172,20 +188,58 @@ export function useProfile(): Reading<RewardsProfile> {
  * ```
  */
 export function useLeaderboard(query: BoardQuery): Reading<BoardReading> {
-  const { client } = useFan<{ leaderboards: typeof leaderboards }>();
+  const { client, projectId } = useFan<Client<{ leaderboards: typeof leaderboards }>>();
   const text = JSON.stringify(query);
   const follow = useCallback(
     (options: CallOptions) => {
       const { eventId, ...rest } = JSON.parse(text) as BoardQuery;
-      const board = { projectId: client.session.projectId, ...rest };
+      const board = { projectId, ...rest };
       const area = areaOf(client, "leaderboards");
       return eventId === undefined
         ? area.watchProjectLeaderboard(board, options)
         : area.watchEventLeaderboard({ eventId, ...board }, options);
     },
-    [client, text],
+    [client, projectId, text],
   );
   return useReading(follow);
+}
+
+/**
+ * Reads the entry of the fan who is signed in on a board, however far below the leaders; nothing while nobody is. Call `refresh` after an
+ * action that scores.
+ *
+ * @example
+ * ```tsx
+ * function OwnRank() {
+ *   const { data } = useOwnEntry({ leaderboardId: "overall" });
+ *   return <p>{data ? `You are number ${data.rank}` : "You have no points yet"}</p>;
+ * }
+ * ```
+ */
+export function useOwnEntry(query: Omit<BoardQuery, "limit">): Reading<EntryReading> {
+  const { client, projectId, user } = useFan<Client<{ leaderboards: typeof leaderboards }>>();
+  const userId = user?.userId;
+  const text = JSON.stringify(query);
+  const follow = useMemo(
+    () =>
+      userId === undefined
+        ? undefined
+        : async function* (options: CallOptions) {
+            const { eventId, ...rest } = JSON.parse(text) as BoardQuery;
+            const entry = { projectId, userId, ...rest };
+            const area = areaOf(client, "leaderboards");
+            const reading =
+              eventId === undefined
+                ? area.getProjectLeaderboardEntry(entry, options)
+                : area.getEventLeaderboardEntry({ eventId, ...entry }, options);
+            yield await reading.catch((error: GrandstandError) => {
+              if (error.code === "not_found") return null;
+              throw error;
+            });
+          },
+    [client, projectId, userId, text],
+  );
+  return useReading<EntryReading>(follow);
 }
 
 /**
@@ -201,7 +255,7 @@ export function useLeaderboard(query: BoardQuery): Reading<BoardReading> {
  * ```
  */
 export function useEvent(query: EventQuery): Reading<EventReading> {
-  const { client } = useFan<{ feeds: typeof feeds }>();
+  const { client } = useFan<Client<{ feeds: typeof feeds }>>();
   const text = JSON.stringify(query);
   const follow = useCallback(
     (options: CallOptions) => {
@@ -213,7 +267,7 @@ export function useEvent(query: EventQuery): Reading<EventReading> {
   return useReading(follow);
 }
 
-function areaOf<A extends Areas, N extends keyof A & string>(client: FanClient<A>, name: N): FanClient<A>[N] {
+function areaOf<A extends Areas, N extends keyof A & string>(client: Client<A>, name: N): Client<A>[N] {
   const area = client[name];
   if (area === undefined) throw new Error(`Cannot read: create the client with the area ${name}`);
   return area;

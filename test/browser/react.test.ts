@@ -1,6 +1,7 @@
 /** The hooks for React: a page that is rendered on a server, taken over by a browser under StrictMode, and follows what happens. */
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -11,13 +12,21 @@ import { renderToString } from "react-dom/server";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
-import { apiKey, createClient, createFanClient, leaderboards, loyalty } from "../../lib/client/mod.ts";
+import {
+  apiKey,
+  createClient,
+  createFanClient,
+  identity,
+  leaderboards,
+  loyalty,
+} from "../../lib/client/mod.ts";
 import { useFan } from "../../lib/client/react.ts";
 import { createPlatform, type Platform, seedDemo, silentLogger } from "../../lib/mod.ts";
 import { type Server, serve } from "../../runtime/node.ts";
-import { App, areas } from "../runtime/examples/react_app.tsx";
+import { AccountApp, App, areas } from "../runtime/examples/react_app.tsx";
 import { browserAvailable, launchBrowser } from "../support/browser.ts";
 
+const accountIssuer = "https://accounts.club.example";
 const resolveDir = fileURLToPath(new URL("../..", import.meta.url));
 /** Most bytes of the hooks alone, minified and compressed. */
 const gzipBytesMax = 2_048;
@@ -41,15 +50,24 @@ async function bundle(contents: string, isAlone = false): Promise<string> {
 const entry = `
   import { createElement, StrictMode } from "react";
   import { hydrateRoot } from "react-dom/client";
-  import { createFanClient } from "./lib/client/mod.ts";
-  import { App, areas } from "./test/runtime/examples/react_app.tsx";
-  const { url, projectId, eventId } = JSON.parse(document.body.dataset.options);
-  const client = createFanClient({ url, projectId, areas, storage: () => localStorage });
-  const app = createElement(StrictMode, null, createElement(App, { client, eventId }));
-  const root = hydrateRoot(document.querySelector("main"), app, {
+  import { createClient, createFanClient, spaceToken } from "./lib/client/mod.ts";
+  import { AccountApp, App, areas } from "./test/runtime/examples/react_app.tsx";
+  const { url, projectId, eventId, userId } = JSON.parse(document.body.dataset.options);
+  const strict = element => createElement(StrictMode, null, element);
+  const accountApp = userId => {
+    const ask = () => fetch("/fan-token?fan=" + userId, { method: "POST" }).then(answer => answer.text());
+    const client = createClient({ url, areas, credentials: spaceToken(ask) });
+    return createElement(AccountApp, { client, projectId, eventId, userId });
+  };
+  const app =
+    userId === undefined
+      ? createElement(App, { client: createFanClient({ url, projectId, areas, storage: () => localStorage }), eventId })
+      : accountApp(userId);
+  const root = hydrateRoot(document.querySelector("main"), strict(app), {
     onRecoverableError: error => console.error("recovered", error),
   });
   globalThis.leave = () => root.unmount();
+  globalThis.change = userId => root.render(strict(accountApp(userId)));
 `;
 
 function Alone(): string {
@@ -78,33 +96,58 @@ describe("a page in React", { skip: browserAvailable() }, () => {
   let eventId: string;
   let requests = 0;
   const faults: string[] = [];
+  /** Accounts for which a page asked for a token. */
+  const tokens: string[] = [];
 
   before(async () => {
     const store = createMemoryStore();
     const ids = await seedDemo({ store, random: systemRandom, clock: Date.now });
     ({ organisationId, projectId, eventId } = ids);
     const secret = new MasterSecret("a master secret for tests, long enough to be accepted");
-    platform = await createPlatform({ store, secret, defaultSpaceId: ids.spaceId, logger: silentLogger });
+    const defaultSpaceId = ids.spaceId;
+    platform = await createPlatform({
+      store,
+      secret,
+      defaultSpaceId,
+      logger: silentLogger,
+      identity: { accountIssuer },
+    });
     api = await serve(platform.fetch, { port: 0, graceMsMax: 0 });
     const script = await bundle(entry);
-    const options = { url: api.url, projectId, eventId };
-    const page = (): Response => {
-      const fetchNothing = async (): Promise<Response> => {
-        requests += 1;
-        return new Response();
-      };
-      const client = createFanClient({ ...options, areas, fetch: fetchNothing });
-      const html = renderToString(createElement(App, { client, eventId }));
-      const body = `<body data-options='${JSON.stringify(options)}'><main>${html}</main><script type="module" src="/app.js"></script>`;
+    const fans = await platform.apiKeys.create({
+      organisationId,
+      name: "Fans",
+      permissions: ["users:write", "tokens:write"],
+    });
+    const sites = createClient({ url: api.url, areas: { identity } });
+    const fetchNothing = async (): Promise<Response> => {
+      requests += 1;
+      return new Response();
+    };
+    const page = (userId: string | undefined): Response => {
+      const options = { url: api.url, projectId, eventId, ...(userId === undefined ? {} : { userId }) };
+      const none = { url: api.url, projectId, areas, fetch: fetchNothing };
+      const app =
+        userId === undefined
+          ? createElement(App, { client: createFanClient(none), eventId })
+          : createElement(AccountApp, { client: createClient(none), projectId, eventId, userId });
+      const body = `<body data-options='${JSON.stringify(options)}'><main>${renderToString(app)}</main><script type="module" src="/app.js"></script>`;
       return new Response(`<!doctype html><meta charset="utf-8"><title>Club</title>${body}`, {
         headers: { "content-type": "text/html" },
       });
     };
-    const answer = (request: Request): Response =>
-      request.url.endsWith("/app.js")
-        ? new Response(script, { headers: { "content-type": "text/javascript" } })
-        : page();
-    pages = await serve(async request => answer(request), { port: 0, graceMsMax: 0 });
+    const answer = async (request: Request): Promise<Response> => {
+      const { pathname, searchParams } = new URL(request.url);
+      const account = searchParams.get("fan") ?? undefined;
+      if (pathname === "/app.js")
+        return new Response(script, { headers: { "content-type": "text/javascript" } });
+      if (pathname !== "/fan-token") return page(account);
+      tokens.push(account ?? "");
+      const { key, secret } = fans;
+      const body = { type: "user", key, secret, externalId: account ?? "", projectId } as const;
+      return new Response((await sites.identity.issueSpaceToken({ body })).accessToken);
+    };
+    pages = await serve(answer, { port: 0, graceMsMax: 0 });
     browser = await launchBrowser();
   });
   after(async () => {
@@ -114,7 +157,7 @@ describe("a page in React", { skip: browserAvailable() }, () => {
     await platform?.close();
   });
 
-  async function open(): Promise<Page> {
+  async function open(path = ""): Promise<Page> {
     const context = await browser.newContext();
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -123,7 +166,7 @@ describe("a page in React", { skip: browserAvailable() }, () => {
       if (message.type() === "error" && !message.text().startsWith("Failed to load"))
         faults.push(message.text());
     });
-    await page.goto(pages.url);
+    await page.goto(pages.url + path);
     return page;
   }
 
@@ -157,6 +200,27 @@ describe("a page in React", { skip: browserAvailable() }, () => {
     await page.getByRole("button", { name: "Join" }).click();
     await page.getByText("0 points").waitFor();
     assert.deepEqual(faults, []);
+  });
+
+  it("knows a fan of own accounts on the server, and reads with a token of the page's server", async () => {
+    const [sam, pat] = [randomUUID(), randomUUID()];
+    requests = 0;
+    const path = `/?fan=${sam}`;
+    assert.match(await (await fetch(pages.url + path)).text(), /<output>…<\/output>/);
+    assert.deepEqual([requests, tokens], [0, []]);
+    const page = await open(path);
+    await page.getByText("0 points").waitFor();
+    await page.getByText("You are not on the board").waitFor();
+    await page.getByRole("button", { name: "Share the match" }).click();
+    await page.getByText("1 points").waitFor();
+    await page.getByText("You are not on the board").click();
+    await page.getByText(/^You are number \d with 1$/).waitFor();
+    assert.equal(await page.locator("li").count(), 1);
+    await page.getByText(/elements, [1-9]/).waitFor();
+    await page.evaluate(`change("${pat}")`);
+    await page.getByText("0 points").waitFor();
+    await page.getByText("You are not on the board").waitFor();
+    assert.deepEqual([tokens, faults], [[sam, pat], []]);
   });
 
   it("says why there is no board, shows another one, and ends its streams when it goes", async () => {

@@ -1,16 +1,17 @@
 /** @jsxImportSource react */
 /** A page of a club in React: who is signed in, the points, the board and the show. */
 
-import { type createFanClient, feeds, leaderboards, loyalty } from "grandstand/client";
-import { FanProvider, useEvent, useFan, useLeaderboard, useProfile } from "grandstand/react";
+import { type Client, type FanClient, feeds, leaderboards, loyalty } from "grandstand/client";
+import { FanProvider, useEvent, useFan, useLeaderboard, useOwnEntry, useProfile } from "grandstand/react";
 import { useState } from "react";
 
 /** The parts of the API that the page calls. */
 export const areas = { feeds, leaderboards, loyalty };
-type Client = ReturnType<typeof createFanClient<typeof areas>>;
+type AppClient = FanClient<typeof areas>;
+type AccountClient = Client<typeof areas>;
 
 /** The page. The client is created once, outside of it. */
-export function App({ client, eventId }: { readonly client: Client; readonly eventId: string }) {
+export function App({ client, eventId }: { readonly client: AppClient; readonly eventId: string }) {
   return (
     <FanProvider client={client}>
       <Door />
@@ -21,8 +22,29 @@ export function App({ client, eventId }: { readonly client: Client; readonly eve
   );
 }
 
+/** The page for a fan of the club's own accounts, whose client has a token of the club's server. */
+export function AccountApp({
+  client,
+  projectId,
+  eventId,
+  userId,
+}: {
+  readonly client: AccountClient;
+  readonly projectId: string;
+  readonly eventId: string;
+  readonly userId: string;
+}) {
+  return (
+    <FanProvider client={client} projectId={projectId} user={{ userId }}>
+      <Points />
+      <Board eventId={eventId} limit={1} />
+      <Show eventId={eventId} />
+    </FanProvider>
+  );
+}
+
 function Door() {
-  const { client, user } = useFan<typeof areas>();
+  const { client, user } = useFan<AppClient>();
   const [username, setUsername] = useState("");
   if (user === undefined) return <p>Who is there?</p>;
   if (user !== null) {
@@ -48,7 +70,7 @@ function Door() {
 }
 
 function Points() {
-  const { client, user } = useFan<typeof areas>();
+  const { client, user } = useFan<AccountClient>();
   const { data, error, refresh } = useProfile();
   async function share(): Promise<void> {
     await client.loyalty.reportAction({ body: { action: "share" } });
@@ -66,10 +88,11 @@ function Points() {
   );
 }
 
-function Board({ eventId }: { readonly eventId: string }) {
+function Board({ eventId, limit = 10 }: { readonly eventId: string; readonly limit?: number }) {
   const [leaderboardId, setId] = useState("overall");
   const board = leaderboardId === "show" ? { leaderboardId: "overall", eventId } : { leaderboardId };
-  const { data, error, isLoading, isLost } = useLeaderboard(board);
+  const { data, error, isLoading, isLost } = useLeaderboard({ ...board, limit });
+  const { data: own, refresh } = useOwnEntry(board);
   return (
     <section aria-busy={isLoading || isLost}>
       <select value={leaderboardId} onChange={event => setId(event.target.value)} aria-label="Board">
@@ -84,6 +107,11 @@ function Board({ eventId }: { readonly eventId: string }) {
           </li>
         ))}
       </ol>
+      {own !== undefined && (
+        <button type="button" onClick={refresh}>
+          {own === null ? "You are not on the board" : `You are number ${own.rank} with ${own.score}`}
+        </button>
+      )}
       {error !== undefined && <p role="alert">{String(error)}</p>}
     </section>
   );
