@@ -75,7 +75,7 @@ export async function bundle(folder: string): Promise<void> {
 }
 
 /** Writes the declarations of everything into a folder. */
-async function declare(folder: string): Promise<void> {
+export async function declare(folder: string): Promise<void> {
   const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
   const { status } = spawnSync(
     process.execPath,

@@ -75,9 +75,8 @@ if (canMeasure()) {
       [loadNames.leaderboard]: { path: paths.leaderboard },
       [loadNames.profile]: { path: paths.profile, headers: { authorization: `Bearer ${token}` } },
     };
-    for (const { name, command, form, skip } of runtimes) {
-      if (skip !== false || name.endsWith("source") === (form === "built")) continue;
-      if (form === "source" && command.includes("tsx")) continue;
+    for (const { name, command, skip } of runtimes) {
+      if (skip !== false) continue;
       const variants = ["bare", "bare, serialising", "grandstand", "grandstand, access lines"];
       const servers: Variant[] = variants.map(variant => ({
         name: variant,

@@ -14,7 +14,7 @@ import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-assets-"));
 after(() => rmSync(folder, { recursive: true }));
-const [runtime] = runtimes.filter(({ form, skip }) => form === "built" && skip === false);
+const [runtime] = runtimes.filter(({ skip }) => skip === false);
 const mebibyte = 1_048_576;
 
 interface Server {

@@ -12,7 +12,7 @@ import { parseRecording } from "../../lib/workflow/dialogue/mod.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux");
 const skip = hasScript ? false : "script of util-linux is not installed";
 const folder = mkdtempSync(join(tmpdir(), "grandstand-terminal-"));

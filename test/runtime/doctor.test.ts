@@ -1,4 +1,4 @@
-/** `grandstand doctor`, as a program over the store of a deployment. */
+/** `grandstand doctor`, over the store of a deployment. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,24 +12,11 @@ import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
-import { start } from "./processes.ts";
-import { cliCommand, runtimes } from "./runtimes.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-doctor-"));
 after(() => rmSync(folder, { recursive: true }));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
-interface Outcome {
-  readonly code: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function doctor(...args: readonly string[]): Promise<Outcome> {
-  assert.ok(built !== undefined);
-  const program = start([...cliCommand(built), "doctor", ...args]);
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
-}
+const doctor = (...args: readonly string[]): Promise<Outcome> => runHere(["doctor", ...args]);
 
 /** Seeds a store and takes the project off the list of its space, as lost writes do. */
 async function damage(store: Store): Promise<void> {
@@ -53,7 +40,7 @@ async function verdicts(
   return { code, found: data.map(({ found }) => found), repaired: data.map(({ repaired }) => repaired) };
 }
 
-describe("grandstand doctor", { skip: built === undefined && "nothing is built" }, () => {
+describe("grandstand doctor", () => {
   it("finds and repairs what lost writes took off a list in a data folder", async () => {
     const data = join(folder, "data");
     {

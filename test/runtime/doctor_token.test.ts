@@ -1,4 +1,4 @@
-/** `grandstand doctor token`, as a program over the store of a deployment. */
+/** `grandstand doctor token`, over the store of a deployment. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -13,12 +13,10 @@ import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { accountUserId, createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { forge, issuerKey, TestIssuer } from "../support/issuer.ts";
 import { ids, seed } from "../support/platform.ts";
-import { start } from "./processes.ts";
-import { cliCommand, runtimes } from "./runtimes.ts";
+import { runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-doctor-token-"));
 after(() => rmSync(folder, { recursive: true }));
-const [runtime = assert.fail()] = runtimes.filter(({ form, skip }) => form === "built" && skip === false);
 const data = join(folder, "data");
 const secret = "a master secret for the doctor, long enough to be accepted";
 
@@ -34,11 +32,10 @@ async function explain(token: string, ...flags: readonly string[]) {
   const file = join(folder, "token.txt");
   writeFileSync(file, `${token}\n`);
   const args = ["doctor", "token", file, "--json", "--data", data, ...flags];
-  const program = start([...cliCommand(runtime), ...args], { GRANDSTAND_SECRET: secret });
-  const code = await program.ended;
-  assert.ok(program.stdout() !== "", program.stderr());
-  assert.ok(!program.stdout().includes(token) && !program.stderr().includes(token));
-  const rows: readonly Row[] = JSON.parse(program.stdout()).data;
+  const { code, stdout, stderr } = await runHere(args, { GRANDSTAND_SECRET: secret });
+  assert.ok(stdout !== "", stderr);
+  assert.ok(!stdout.includes(token) && !stderr.includes(token));
+  const rows: readonly Row[] = JSON.parse(stdout).data;
   return { code, rows: Object.fromEntries(rows.map(row => [row.check, row])) };
 }
 

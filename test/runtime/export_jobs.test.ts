@@ -7,31 +7,31 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
 import { until } from "../support/until.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-exports-"));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 
-describe("grandstand export", { skip: built === undefined && "nothing is built" }, () => {
+describe("grandstand export", () => {
   let server: Program;
   let environment: Record<string, string> = {};
 
-  async function command(args: readonly string[], more: Record<string, string> = {}): Promise<Program> {
-    assert.ok(built !== undefined);
-    return start([...cliCommand(built), ...args], { ...environment, ...more });
-  }
+  const command = (args: readonly string[], more: Record<string, string> = {}): Promise<Outcome> =>
+    runHere(args, { ...environment, ...more });
 
   async function output(args: readonly string[], more: Record<string, string> = {}): Promise<string> {
-    const program = await command(args, more);
-    assert.equal(await program.ended, 0, program.stderr());
-    return program.stdout();
+    const { code, stdout, stderr } = await command(args, more);
+    assert.equal(code, 0, stderr);
+    return stdout;
   }
 
   before(async () => {
     const file = join(folder, "demo.json");
     const args = ["serve", "--demo", "--port", "0", "--demo-file", file, "--log", "error"];
-    server = await command(args, { GRANDSTAND_EXPORT_INTERVAL: "0" });
+    assert.ok(built !== undefined);
+    server = start([...cliCommand(built), ...args], { GRANDSTAND_EXPORT_INTERVAL: "0" });
     await server.match(/listens on/);
     const demo: Demo = JSON.parse(readFileSync(file, "utf8"));
     environment = {
@@ -90,18 +90,10 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
 
   it("describes the faults of a request", async () => {
     const format = await command(["exports", "create", "--format", "xml"]);
-    assert.notEqual(await format.ended, 0);
-    assert.match(format.stderr(), /format/);
-    const filter = await command([
-      "exports",
-      "create",
-      "--format",
-      "csv",
-      "--filter",
-      join(folder, "none.json"),
-    ]);
-    assert.equal(await filter.ended, 2);
-    const none = await command(["exports", "show", "0a000000-0000-4000-8000-000000000009"]);
-    assert.equal(await none.ended, 6);
+    assert.notEqual(format.code, 0);
+    assert.match(format.stderr, /format/);
+    const none = join(folder, "none.json");
+    assert.equal((await command(["exports", "create", "--format", "csv", "--filter", none])).code, 2);
+    assert.equal((await command(["exports", "show", "0a000000-0000-4000-8000-000000000009"])).code, 6);
   });
 });

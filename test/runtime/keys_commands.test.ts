@@ -1,4 +1,4 @@
-/** The commands of `grandstand keys`, as programs: a first key in the store itself, the others over a server. */
+/** The commands of `grandstand keys`: a first key in the store itself, the others over a server. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,11 +7,12 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { permissions } from "../../lib/auth/mod.ts";
 import { ids, seed } from "../support/platform.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-keys-"));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 const base = {
   GRANDSTAND_DATA: join(folder, "data"),
   GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
@@ -19,33 +20,12 @@ const base = {
 };
 const shown = /^GRANDSTAND_API_KEY=(gsk_[a-z2-7]{26})\nGRANDSTAND_API_SECRET=(gss_[a-z2-7]{58})\n$/;
 
-interface Outcome {
-  readonly code: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(
+function run(
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
   environment: Readonly<Record<string, string>> = base,
 ): Promise<Outcome> {
-  assert.ok(built !== undefined);
-  const program = start([...cliCommand(built), "keys", ...args], { ...environment, ...more });
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
-}
-
-async function serve(args: readonly string[]): Promise<{ readonly server: Program; readonly url: string }> {
-  assert.ok(built !== undefined);
-  const server = start([...cliCommand(built), "serve", "--port", "0", "--log", "error", ...args], base);
-  const [, url = ""] = await server.match(/listens on (http:\S+)/);
-  return { server, url };
-}
-
-async function stop(server: Program): Promise<void> {
-  server.signal("SIGTERM");
-  assert.equal(await server.ended, 0);
+  return runHere(["keys", ...args], { ...environment, ...more });
 }
 
 after(() => rmSync(folder, { recursive: true }));
@@ -55,10 +35,13 @@ describe("grandstand keys", () => {
   let server: Program;
 
   before(async () => {
+    assert.ok(built !== undefined);
     const path = join(folder, "seed.json");
     writeFileSync(path, JSON.stringify({ ...seed, loyalty: undefined }));
-    const { server: seeding } = await serve(["--seed", path]);
-    await stop(seeding);
+    const seeded = await runHere(["seed", "apply", path], base);
+    assert.equal(seeded.code, 0, seeded.stderr);
+    const sealed = await runHere(["signing-keys", "list"], base);
+    assert.equal(sealed.code, 0, sealed.stderr);
     const { code, stdout, stderr } = await run(["bootstrap"]);
     assert.equal(code, 0, stderr);
     const [, key = "", secret = ""] = shown.exec(stdout) ?? assert.fail(stdout);
@@ -74,11 +57,14 @@ describe("grandstand keys", () => {
     const forced = await run(["bootstrap", "--force", "--name", "Spare", "--json"]);
     assert.equal(forced.code, 0);
     assert.deepEqual(JSON.parse(forced.stdout).data.permissions, permissions);
-    const served = await serve([]);
-    server = served.server;
-    first = { GRANDSTAND_URL: served.url, GRANDSTAND_API_KEY: key, GRANDSTAND_API_SECRET: secret };
+    server = start([...cliCommand(built), "serve", "--port", "0", "--log", "error"], base);
+    const [, url = ""] = await server.match(/listens on (http:\S+)/);
+    first = { GRANDSTAND_URL: url, GRANDSTAND_API_KEY: key, GRANDSTAND_API_SECRET: secret };
   });
-  after(() => stop(server));
+  after(async () => {
+    server.signal("SIGTERM");
+    assert.equal(await server.ended, 0);
+  });
 
   it("bootstrap refuses what it cannot do, and says why", async () => {
     const { GRANDSTAND_DATA: _, ...without } = base;

@@ -1,4 +1,4 @@
-/** `grandstand leaderboards`, as a program over the store of a deployment. */
+/** `grandstand leaderboards`, over the store of a deployment. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,14 +12,11 @@ import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
-import { start } from "./processes.ts";
-import { cliCommand, runtimes } from "./runtimes.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-boards-"));
 after(() => rmSync(folder, { recursive: true }));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
 const secretText = "a master secret for commands, long enough to be accepted";
-const secret = { GRANDSTAND_SECRET: secretText };
 const partition = boardPartition(
   {
     projectId: ids.project,
@@ -30,17 +27,8 @@ const partition = boardPartition(
   0,
 );
 
-interface Outcome {
-  readonly code: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function rebuild(args: readonly string[], environment = secret): Promise<Outcome> {
-  assert.ok(built !== undefined);
-  const program = start([...cliCommand(built), "leaderboards", "rebuild", ...args], environment);
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
+function rebuild(args: readonly string[]): Promise<Outcome> {
+  return runHere(["leaderboards", "rebuild", ...args], { GRANDSTAND_SECRET: secretText });
 }
 
 /** Fills a store with a fan who has 3 points, and spoils the board: a stranger is on it in the fan's place. */
@@ -69,7 +57,7 @@ async function members(store: Store): Promise<readonly (readonly [string, number
   return entries.map(({ member, score }) => [member, score]);
 }
 
-describe("grandstand leaderboards rebuild", { skip: built === undefined && "nothing is built" }, () => {
+describe("grandstand leaderboards rebuild", () => {
   it("recomputes a board of a data folder from stored histories, and may be repeated", async () => {
     const data = join(folder, "data");
     const before = await openFileStore(data);

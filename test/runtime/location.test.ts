@@ -8,10 +8,12 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { buildDatabase } from "../support/mmdb_writer.ts";
 import { type Program, start } from "./processes.ts";
-import { cliCommand, type Runtime, runtimes } from "./runtimes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-location-"));
 after(() => rmSync(folder, { recursive: true }));
+
+const [runtime = assert.fail()] = runtimes;
 
 const german = "192.0.2.1";
 const british = "2001:db8::1";
@@ -33,7 +35,7 @@ class Subject {
     this.#url = url;
   }
 
-  static async start(runtime: Runtime, ...args: readonly string[]): Promise<Subject> {
+  static async start(...args: readonly string[]): Promise<Subject> {
     const demoFile = join(folder, `${randomUUID()}.json`);
     const flags = ["serve", "--demo", "--port", "0", "--demo-file", demoFile, ...args];
     const program = start([...cliCommand(runtime), ...flags]);
@@ -57,60 +59,54 @@ class Subject {
   }
 }
 
-for (const runtime of runtimes) {
-  describe(`locations on ${runtime.name}`, { skip: runtime.skip }, () => {
-    let direct: Subject;
-    let proxied: Subject;
-    before(async () => {
-      direct = await Subject.start(runtime, "--geoip", database);
-      proxied = await Subject.start(
-        runtime,
-        "--geoip",
-        database,
-        "--trusted-proxies",
-        "127.0.0.1, 10.0.0.0/8",
-      );
-    });
-    after(() => Promise.all([direct.stop(), proxied.stop()]));
-
-    it("are those of the connection, whatever a client says", async () => {
-      const spoofs = ["x-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "true-client-ip"];
-      for (const name of spoofs) {
-        const value = name === "forwarded" ? `for=${german}` : german;
-        assert.equal(await direct.check({ [name]: value }), "unknown_location", name);
-      }
-    });
-
-    it("are those before the trusted proxies, read from the right", async () => {
-      const cases = {
-        [german]: "DE",
-        [british]: "GB",
-        [`[${british}]:443`]: "GB",
-        [`::ffff:${german}`]: "DE",
-        [`${german}, 10.1.2.3`]: "DE",
-        [`${german}, ${british}`]: "GB",
-        [`nonsense, ${british}, 10.1.2.3`]: "GB",
-        [`${german}, nonsense`]: "unknown_location",
-        [`${german}, 203.0.113.9, 10.1.2.3`]: "unknown_location",
-        "": "unknown_location",
-      };
-      for (const [forwardedFor, expected] of Object.entries(cases)) {
-        assert.equal(await proxied.check({ "x-forwarded-for": forwardedFor }), expected, forwardedFor);
-      }
-      assert.equal(await proxied.check(), "unknown_location");
-      assert.equal(await proxied.check({ "x-real-ip": german }), "unknown_location");
-    });
-
-    it("need a database that can be used", async () => {
-      const broken = join(folder, "broken.mmdb");
-      writeFileSync(broken, readFileSync(database).subarray(0, 100));
-      const args = ["serve", "--demo", "--port", "0", "--geoip", broken];
-      const program = start([...cliCommand(runtime), ...args]);
-      assert.equal(await program.ended, 1);
-      assert.match(
-        program.stderr(),
-        /Cannot use .*broken\.mmdb as a country database: it is no MaxMind DB file/,
-      );
-    });
+describe("locations", () => {
+  let direct: Subject;
+  let proxied: Subject;
+  before(async () => {
+    [direct, proxied] = await Promise.all([
+      Subject.start("--geoip", database),
+      Subject.start("--geoip", database, "--trusted-proxies", "127.0.0.1, 10.0.0.0/8"),
+    ]);
   });
-}
+  after(() => Promise.all([direct.stop(), proxied.stop()]));
+
+  it("are those of the connection, whatever a client says", async () => {
+    const spoofs = ["x-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "true-client-ip"];
+    for (const name of spoofs) {
+      const value = name === "forwarded" ? `for=${german}` : german;
+      assert.equal(await direct.check({ [name]: value }), "unknown_location", name);
+    }
+  });
+
+  it("are those before the trusted proxies, read from the right", async () => {
+    const cases = {
+      [german]: "DE",
+      [british]: "GB",
+      [`[${british}]:443`]: "GB",
+      [`::ffff:${german}`]: "DE",
+      [`${german}, 10.1.2.3`]: "DE",
+      [`${german}, ${british}`]: "GB",
+      [`nonsense, ${british}, 10.1.2.3`]: "GB",
+      [`${german}, nonsense`]: "unknown_location",
+      [`${german}, 203.0.113.9, 10.1.2.3`]: "unknown_location",
+      "": "unknown_location",
+    };
+    for (const [forwardedFor, expected] of Object.entries(cases)) {
+      assert.equal(await proxied.check({ "x-forwarded-for": forwardedFor }), expected, forwardedFor);
+    }
+    assert.equal(await proxied.check(), "unknown_location");
+    assert.equal(await proxied.check({ "x-real-ip": german }), "unknown_location");
+  });
+
+  it("need a database that can be used", async () => {
+    const broken = join(folder, "broken.mmdb");
+    writeFileSync(broken, readFileSync(database).subarray(0, 100));
+    const args = ["serve", "--demo", "--port", "0", "--geoip", broken];
+    const program = start([...cliCommand(runtime), ...args]);
+    assert.equal(await program.ended, 1);
+    assert.match(
+      program.stderr(),
+      /Cannot use .*broken\.mmdb as a country database: it is no MaxMind DB file/,
+    );
+  });
+});

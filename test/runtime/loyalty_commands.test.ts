@@ -1,4 +1,4 @@
-/** The commands of `grandstand loyalty`, as programs, against a server that is one too. */
+/** The commands of `grandstand loyalty` against a server that is a program. */
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,11 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-commands-"));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 let server: Program;
 let demo: Demo;
 let environment: Record<string, string>;
@@ -37,20 +38,14 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface Outcome {
-  readonly code: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
+function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  return runHere(["loyalty", ...args], { ...environment, ...more });
 }
 
-async function run(
-  args: readonly string[],
-  more: Readonly<Record<string, string>> = {},
-  place: { readonly cwd?: string; readonly input?: string } = {},
-): Promise<Outcome> {
+/** Runs a command as a program, which reads standard input. */
+async function runWith(input: string, args: readonly string[], cwd: string): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const { cwd, input = "" } = place;
-  const program = start([...cliCommand(built), "loyalty", ...args], { ...environment, ...more }, { cwd });
+  const program = start([...cliCommand(built), "loyalty", ...args], environment, { cwd });
   program.stdin.end(input);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
@@ -70,7 +65,7 @@ async function shownMetrics(): Promise<string[]> {
   return data.metrics.map(({ id }) => id);
 }
 
-describe("grandstand loyalty validate", { concurrency: true }, () => {
+describe("grandstand loyalty validate", () => {
   it("passes a valid file without a server", async () => {
     const path = write("valid.yaml", "metrics: # what fans collect\n  - {id: gems, title: Gems}\n");
     const none = { GRANDSTAND_URL: "", GRANDSTAND_API_SECRET: "" };
@@ -113,7 +108,7 @@ describe("grandstand loyalty validate", { concurrency: true }, () => {
   });
 });
 
-describe("a command line of grandstand loyalty", { concurrency: true }, () => {
+describe("a command line of grandstand loyalty", () => {
   it("that is wrong is refused before any request", async () => {
     const cases: [string[], Record<string, string>, RegExp][] = [
       [["pul", "x"], {}, /no command "loyalty pul". Did you mean loyalty pull\?/],
@@ -245,11 +240,11 @@ describe("grandstand loyalty pull, push, versions and rollback", () => {
 
   it("take a configuration from standard input, with --force, and leave no file", async () => {
     const cwd = mkdtempSync(join(folder, "piped-"));
-    const place = { cwd, input: (await run(["pull", "-"])).stdout };
-    assert.equal((await run(["push", "-"], {}, place)).code, 7);
-    assert.equal((await run(["push", "-", "--force"], {}, place)).code, 0);
+    const input = (await run(["pull", "-"])).stdout;
+    assert.equal((await runWith(input, ["push", "-"], cwd)).code, 7);
+    assert.equal((await runWith(input, ["push", "-", "--force"], cwd)).code, 0);
     assert.deepEqual(readdirSync(cwd), []);
-    assert.equal((await run(["push", "-"], {}, place)).code, 7);
+    assert.equal((await runWith(input, ["push", "-"], cwd)).code, 7);
   });
 
   it("keep the comments of a YAML file that is equal to what the server has", async () => {

@@ -1,4 +1,4 @@
-/** `grandstand operators bootstrap`, as a program, and what its token may do at a server. */
+/** `grandstand operators bootstrap`, and what its token may do at a server. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,23 +7,19 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { storedIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
+import { runHere } from "./command_line.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-operators-"));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 const base = {
   GRANDSTAND_DATA: folder,
   GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
 };
 
-async function bootstrap(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
-  assert.ok(built !== undefined);
-  const words = ["operators", "bootstrap", ...args];
-  const program = start([...cliCommand(built), ...words], { ...base, ...more });
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
-}
+const bootstrap = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  runHere(["operators", "bootstrap", ...args], { ...base, ...more });
 
 after(() => rmSync(folder, { recursive: true }));
 
@@ -56,28 +52,25 @@ describe("grandstand operators bootstrap", () => {
   });
 
   it("makes the public URL of a file of variables the issuer, also where the file begins with a byte-order mark", async () => {
-    assert.ok(built !== undefined);
     const data = join(folder, "named");
     const file = join(folder, "variables");
     writeFileSync(
       file,
       `\ufeffGRANDSTAND_DATA=${data}\nGRANDSTAND_SECRET="${base.GRANDSTAND_SECRET} "\nGRANDSTAND_PUBLIC_URL=https://fans.example\nGRANDSTAND_BASE_PATH=/live\n`,
     );
-    const words = ["operators", "bootstrap", "--env-file", file, "--email", "sam@example.com"];
-    const program = start([...cliCommand(built), ...words]);
-    assert.equal(await program.ended, 0, program.stderr());
-    assert.match(program.stderr(), /Tokens of fans name the issuer https:\/\/fans\.example\/live\n/);
-    const rotated = start([...cliCommand(built), "signing-keys", "list", "--data", data], base);
-    assert.equal(await rotated.ended, 0, rotated.stderr());
+    const made = await runHere(["operators", "bootstrap", "--env-file", file, "--email", "sam@example.com"]);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stderr, /Tokens of fans name the issuer https:\/\/fans\.example\/live\n/);
+    const listed = await runHere(["signing-keys", "list", "--data", data], base);
+    assert.equal(listed.code, 0, listed.stderr);
     await using store = await openFileStore(data);
     assert.equal(await storedIssuer(store), "https://fans.example/live");
   });
 
   it("says which issuer an empty store gets without a public URL, whatever opened its keys before", async () => {
-    assert.ok(built !== undefined);
     const data = join(folder, "unnamed");
-    const opened = start([...cliCommand(built), "signing-keys", "list", "--data", data], base);
-    assert.equal(await opened.ended, 0, opened.stderr());
+    const opened = await runHere(["signing-keys", "list", "--data", data], base);
+    assert.equal(opened.code, 0, opened.stderr);
     const made = await bootstrap(["--email", "sam@example.com"], { GRANDSTAND_DATA: data });
     assert.match(made.stderr, /issuer urn:uuid:\S+: set GRANDSTAND_PUBLIC_URL before the first command/);
   });

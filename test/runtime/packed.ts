@@ -1,25 +1,31 @@
-/** The package as npm makes it, once for all files of a process: it is built in `dist` on the way, with its declarations. */
+/** The package as npm makes it, once for all files of a process: the build of the run is in `dist`, with its declarations. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { declare } from "../../runtime/build.ts";
+import { builtPackage } from "./runtimes.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-let packed: string | undefined;
+let packed: Promise<string> | undefined;
 
 /** Returns the path of the archive. */
-export function packedPackage(): string {
+export function packedPackage(): Promise<string> {
   packed ??= pack();
   return packed;
 }
 
-function pack(): string {
+async function pack(): Promise<string> {
+  rmSync(`${root}dist`, { recursive: true, force: true });
+  cpSync(builtPackage(), `${root}dist`, { recursive: true });
+  rmSync(`${root}dist/package.json`);
+  await declare("dist");
   const folder = mkdtempSync(join(tmpdir(), "grandstand-packed-"));
   process.once("exit", () => rmSync(folder, { recursive: true }));
-  const args = ["pack", "--json", "--silent", "--pack-destination", folder];
+  const args = ["pack", "--ignore-scripts", "--json", "--silent", "--pack-destination", folder];
   const { status, stdout, stderr } = spawnSync("npm", args, { cwd: root, encoding: "utf8" });
   assert.equal(status, 0, stderr + stdout);
   const [{ filename }] = JSON.parse(stdout.replace(/^[^[]*/, "")) as [{ filename: string }];
@@ -27,8 +33,8 @@ function pack(): string {
 }
 
 /** Where a compiler finds the declarations of the built package by the names of its entries. */
-export function declarationPaths(): Readonly<Record<string, readonly string[]>> {
-  packedPackage();
+export async function declarationPaths(): Promise<Readonly<Record<string, readonly string[]>>> {
+  await packedPackage();
   const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
     readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   };

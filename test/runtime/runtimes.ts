@@ -5,13 +5,11 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { skipUnlessFull } from "../support/full.ts";
 
-/** A runtime with one form of the code. */
+/** A runtime that the built package is started on. */
 export interface Runtime {
   readonly name: string;
   /** The command before the path of a program. */
   readonly command: readonly [string, ...string[]];
-  /** The form of the code: the bundled package or the source. */
-  readonly form: "built" | "source";
   /** The reason why it cannot be started here, or false. */
   readonly skip: string | false;
 }
@@ -50,12 +48,12 @@ const node = pinned("node", "bin/node");
 const bun = pinned("bun", "bin/bun");
 const deno = pinned("deno", "deno");
 
-/** What is started of each runtime. A quick run has the built package on the Node that runs the tests; `npm start` has the source. */
+/** A quick run has the Node that runs the tests. */
 export const runtimes: readonly Runtime[] = [
-  { name: `Node ${process.versions.node}, built`, command: [process.execPath], form: "built", skip: false },
-  { name: "Node 24, built", command: [node.path], form: "built", skip: node.skip },
-  { name: "Bun, source", command: [bun.path, "run"], form: "source", skip: bun.skip },
-  { name: "Deno, source", command: [deno.path, "run", "-A"], form: "source", skip: deno.skip },
+  { name: `Node ${process.versions.node}`, command: [process.execPath], skip: false },
+  { name: "Node 24", command: [node.path], skip: node.skip },
+  { name: "Bun", command: [bun.path, "run"], skip: bun.skip },
+  { name: "Deno", command: [deno.path, "run", "-A"], skip: deno.skip },
 ];
 
 /** The bundled package, which the run of the tests builds. */
@@ -66,18 +64,16 @@ export function builtPackage(): string {
 }
 
 /** The command that starts the command-line program. */
-export function cliCommand({ command, form }: Runtime): readonly [string, ...string[]] {
-  return [...command, form === "source" ? `${root}runtime/cli.ts` : `${builtPackage()}/runtime/cli.js`];
+export function cliCommand({ command }: Runtime): readonly [string, ...string[]] {
+  return [...command, `${builtPackage()}/runtime/cli.js`];
 }
 
 let fixtureBuilt: Promise<unknown> | undefined;
 
 /** The command that starts the server of the lifecycle tests. */
-export async function fixtureCommand({ command, form }: Runtime): Promise<readonly [string, ...string[]]> {
-  const source = `${here}fixture_server.ts`;
-  if (form === "source") return [...command, source];
+export async function fixtureCommand({ command }: Runtime): Promise<readonly [string, ...string[]]> {
   fixtureBuilt ??= build({
-    entryPoints: [source],
+    entryPoints: [`${here}fixture_server.ts`],
     outfile: `${bundles}/fixture/fixture_server.mjs`,
     bundle: true,
     format: "esm",

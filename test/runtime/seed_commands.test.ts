@@ -1,4 +1,4 @@
-/** `grandstand seed apply`, as a program beside a running server. */
+/** `grandstand seed apply`, beside a running server. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,13 +8,14 @@ import { after, describe, it } from "node:test";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
 const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
 const folder = mkdtempSync(join(tmpdir(), "grandstand-seed-apply-"));
 after(() => rmSync(folder, { recursive: true }));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 
 function file(name: string, document: unknown): string {
   const path = join(folder, name);
@@ -22,14 +23,8 @@ function file(name: string, document: unknown): string {
   return path;
 }
 
-async function apply(
-  path: string,
-  environment: Readonly<Record<string, string>>,
-): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
-  assert.ok(built !== undefined);
-  const program = start([...cliCommand(built), "seed", "apply", path, "--json"], environment);
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
+function apply(path: string, environment: Readonly<Record<string, string>>): Promise<Outcome> {
+  return runHere(["seed", "apply", path, "--json"], environment);
 }
 
 describe("grandstand seed apply", { skip: redisAvailable() }, () => {

@@ -13,7 +13,7 @@ import { cliCommand, runtimes } from "./runtimes.ts";
 const folder = mkdtempSync(join(tmpdir(), "grandstand-show-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const built = runtimes.find(({ skip }) => skip === false);
 
 function blocksOf(page: string): string {
   return [...textOf(page).matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code).join("\n");

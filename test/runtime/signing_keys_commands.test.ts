@@ -1,30 +1,28 @@
-/** The commands of `grandstand signing-keys`, as programs on a data folder. */
+/** The commands of `grandstand signing-keys` on a data folder. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { openFileStore } from "../../adapters/file/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
+import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { ids, seed } from "../support/platform.ts";
-import { start } from "./processes.ts";
-import { cliCommand, runtimes } from "./runtimes.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-signing-keys-"));
 after(() => rmSync(folder, { recursive: true }));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
 const base = {
   GRANDSTAND_DATA: join(folder, "data"),
   GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
 };
 
-async function run(
+function run(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = base,
-): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
-  assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), ...args], environment);
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
+): Promise<Outcome> {
+  return runHere(args, environment);
 }
 
 /** The algorithms and states of the keys, in order. */
@@ -38,16 +36,13 @@ async function listed(): Promise<{ readonly kids: string[]; readonly states: str
   };
 }
 
-describe("grandstand signing-keys", { skip: built === undefined && "nothing is built" }, () => {
+describe("grandstand signing-keys", () => {
   before(async () => {
-    assert.ok(built !== undefined);
-    const path = join(folder, "seed.json");
-    writeFileSync(path, JSON.stringify({ ...seed, loyalty: undefined }));
-    const serving = ["serve", "--port", "0", "--log", "error", "--signature-algorithm", "ES256"];
-    const server = start([...(await cliCommand(built)), ...serving, "--seed", path], base);
-    await server.match(/listens on (http:\S+)/);
-    server.signal("SIGTERM");
-    assert.equal(await server.ended, 0);
+    const secret = new MasterSecret(base.GRANDSTAND_SECRET);
+    await using store = await openFileStore(base.GRANDSTAND_DATA);
+    await seedDirectory(store, seed, { clock: Date.now });
+    const options = { store, secret, signatureAlgorithm: "ES256", logger: silentLogger } as const;
+    await (await createPlatform(options)).close();
   });
 
   it("lists the keys, publishes one, and ends one that does not sign", async () => {

@@ -20,7 +20,7 @@ import { cliCommand, runtimes } from "./runtimes.ts";
 const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
 const folder = mkdtempSync(join(tmpdir(), "grandstand-start-"));
 after(() => rmSync(folder, { recursive: true }));
-const [runtime] = runtimes.filter(({ form, skip }) => form === "built" && skip === false);
+const [runtime] = runtimes.filter(({ skip }) => skip === false);
 
 async function serve(t: TestContext, environment: Readonly<Record<string, string>>): Promise<Program> {
   assert.ok(runtime !== undefined);

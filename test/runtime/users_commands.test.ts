@@ -1,4 +1,4 @@
-/** `grandstand users`, as a program over the store of a deployment. */
+/** `grandstand users`, over the store of a deployment. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,29 +13,15 @@ import { userBoards, userIndexPartition } from "../../lib/fans/users/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { externalIds, ids, seed, testSecret } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
-import { start } from "./processes.ts";
-import { cliCommand, runtimes } from "./runtimes.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-users-"));
 after(() => rmSync(folder, { recursive: true }));
-const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
 const signUp = 1_790_000_000;
 const userId = "0e000000-0000-4000-8000-00000000000e";
 
-interface Outcome {
-  readonly code: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Outcome> {
-  assert.ok(built !== undefined);
-  const program = start([...cliCommand(built), "users", ...args], environment);
-  const code = await program.ended;
-  return { code, stdout: program.stdout(), stderr: program.stderr() };
+function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  return runHere(["users", ...args], environment);
 }
 
 /** A store with somebody who signed up before there was an index. */
@@ -57,7 +43,7 @@ async function listedAt(store: Store, key: string): Promise<number | undefined> 
   return standing?.score;
 }
 
-describe("grandstand users index", { skip: built === undefined && "nothing is built" }, () => {
+describe("grandstand users index", () => {
   it("lists the users of a data folder, needs no secret, and may be repeated", async () => {
     const data = join(folder, "data");
     const before = await openFileStore(data);

@@ -54,8 +54,7 @@ async function portableKeys(): Promise<Map<string, string>> {
 }
 
 describe("the native kernels", () => {
-  for (const { name, command, form, skip } of runtimes) {
-    if (form === "source" && name.startsWith("Node")) continue;
+  for (const { name, command, skip } of runtimes) {
     it(`derive on ${name} what the portable ones derive`, { skip }, async () => {
       await bundled;
       const [file, ...args] = command;
