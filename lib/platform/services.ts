@@ -125,7 +125,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
     onRemove: leaderboards.removeUser,
-    forgetUser: removalOf({ ...known, leaderboards }),
+    forgetUser: removalOf({ ...known, leaderboards }, "removeUser"),
+    forgetIdleUser: removalOf({ ...known, leaderboards }, "removeUnusedUser"),
     isReported: isReported(known),
     isWorthKeeping: hasTransactions(known),
     listAgain: listAgain(known),
@@ -284,14 +285,13 @@ function mergeLoyalty({
 }
 
 /** Removes a user from the other areas. Loyalty goes first, so that it feeds no board afterwards. */
-function removalOf({
-  directory,
-  loyalty,
-  leaderboards,
-}: Pick<Services, "directory" | "loyalty" | "leaderboards">): IdentityServices["forgetUser"] {
+function removalOf(
+  { directory, loyalty, leaderboards }: Pick<Services, "directory" | "loyalty" | "leaderboards">,
+  remove: "removeUser" | "removeUnusedUser",
+): IdentityServices["forgetUser"] {
   return async (projectId, userId) => {
     const project = await directory.project(projectId);
-    if (project !== null) await loyalty.removeUser({ organisationId: project.organisationId, userId });
+    if (project !== null) await loyalty[remove]({ organisationId: project.organisationId, userId });
     await leaderboards.removeUser(projectId, userId);
   };
 }

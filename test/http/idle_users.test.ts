@@ -43,6 +43,13 @@ describeOnStores("idle anonymous users", open => {
     return answer;
   }
   const sweep = () => world.platform.idleUsers.sweep(ids.project);
+  const isKept = ({ userId }: Guest): Promise<boolean> =>
+    world.platform.loyalty.isKept({ organisationId: ids.organisation, userId }, ids.project);
+  async function listed(): Promise<string[]> {
+    const found: string[] = [];
+    for await (const { userId } of world.platform.loyalty.users(ids.organisation)) found.push(userId);
+    return found;
+  }
   const exists = async ({ userId }: Guest): Promise<boolean> =>
     (await new Users(world.store, testSecret).findById(ids.project, userId)) !== null;
 
@@ -105,7 +112,28 @@ describeOnStores("idle anonymous users", open => {
     });
     await world.call("/api/loyalty/profile", { token: issued.json.data.accessToken });
     world.clock.advance(idleMsDefault);
+    assert.equal(await isKept(guest), true);
     assert.equal((await sweep()).removed, 1);
+    assert.equal(await isKept(guest), false);
+    assert.deepEqual(await listed(), []);
+  });
+
+  it("stay where a back end reports them while they are removed", async () => {
+    const guest = await register();
+    const { userId } = guest;
+    world.clock.advance(idleMsDefault);
+    assert.equal((await sweep()).removed, 1);
+    const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project, userId };
+    await world.platform.loyalty.report(user, {
+      action: "prediction",
+      data: { outcome: "exact" },
+      isClientReport: false,
+    });
+    await world.platform.loyalty.removeUnusedUser(user);
+    assert.equal(await isKept(guest), true);
+    world.clock.advance(60_000);
+    await world.platform.work();
+    assert.deepEqual(await listed(), [userId]);
   });
 
   it("exclude users with credentials and merged users", async () => {

@@ -85,6 +85,8 @@ export interface IdentityServices {
   readonly onRemove: IdleUsersOptions["onRemove"];
   /** Removes a user with everything that other areas keep about it. It may be called again after an interruption. */
   readonly forgetUser: IdleUsersOptions["onRemove"];
+  /** Removes what other areas keep about a user who was never more than a visitor. */
+  readonly forgetIdleUser: IdleUsersOptions["onRemove"];
   /** Tests if other areas keep something about a user of a project, or of none, who did not sign up. */
   readonly isReported: RemovalsOptions["isReported"];
   readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
@@ -117,6 +119,14 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
   const issuers = createRemoteIssuers({ fetch, clock, logger });
   const { passwords, codes } = createHashers(services);
   const codesOfUsers = createCodes({ store, secret, clock, random, hasher: codes });
+  const removals = new Removals({
+    ...services,
+    sessions,
+    codes: codesOfUsers,
+    onRemove: services.forgetUser,
+    removeScores: onRemove,
+    hasTransactions: services.isWorthKeeping,
+  });
   return {
     clock,
     random,
@@ -139,20 +149,19 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     codes: codesOfUsers,
     limiter: attemptLimiter(services),
     audit: new Audit(store, secret, logger),
-    idleUsers: new IdleUsers({ ...services, sessions, codes: codesOfUsers }),
+    idleUsers: new IdleUsers({
+      ...services,
+      sessions,
+      codes: codesOfUsers,
+      removals,
+      onRemove: services.forgetIdleUser,
+    }),
     merges: new AccountMerges({ ...services, sessions, holder: uuid(random) }),
     mailer: services.mailer ?? createNoMailer(logger),
     background: new BackgroundWork(logger),
     onMerge: options.onMerge ?? (() => {}),
     onRemove,
-    removals: new Removals({
-      ...services,
-      sessions,
-      codes: codesOfUsers,
-      onRemove: services.forgetUser,
-      removeScores: onRemove,
-      hasTransactions: services.isWorthKeeping,
-    }),
+    removals,
   };
 }
 

@@ -45,7 +45,7 @@ import {
   type UserState,
 } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
-import { isKeptUser, loyaltyRecords, removeUserState } from "./user/user_records.ts";
+import { isKeptUser, loyaltyRecords, removeUnusedState, removeUserState } from "./user/user_records.ts";
 import {
   createLoyaltyReader,
   type LoyaltyReader,
@@ -122,6 +122,8 @@ export interface Loyalty extends UserCommands, UserVerification {
   recount(user: SpaceUser, sum: RecountedSum | null): Promise<UserEarnings | null>;
   /** Removes everything about a user: balances, history, notifications, profile. It may be repeated. */
   removeUser(user: Pick<SpaceUser, "organisationId" | "userId">): Promise<void>;
+  /** Removes what is kept about a user without transactions; one who has any stays. */
+  removeUnusedUser(user: Pick<SpaceUser, "organisationId" | "userId">): Promise<void>;
   /** The records about a user, for copies of a person's data. */
   readonly userRecords: UserRecords;
   /** Tests if something is kept about a user of the organisation, who is in the project, or in none. */
@@ -209,6 +211,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return await dueWork(user);
     },
     removeUser: user => removeUserState(store, states, user),
+    removeUnusedUser: user => removeUnusedState(store, user),
     userRecords: loyaltyRecords(store),
     isKept: (user, projectId) => isKeptUser(store, user, projectId),
     sweep: () => sweep(services, dueWork),

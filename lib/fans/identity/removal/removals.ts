@@ -84,15 +84,22 @@ export class Removals {
   }
 
   async #run(projectId: string, userId: string): Promise<void> {
-    const { users, store, clock } = this.#options;
+    const { users, store } = this.#options;
     await users.update(projectId, userId, retired);
     const removed = await removeUser(this.#options, projectId, userId);
-    const writes: Write[] = removed.map(id => {
-      const member = memberOf(projectId, id);
-      return { type: "score", op: "set", key: boards.ended, member, score: clock() };
-    });
-    await store.commit(this.#partition, {
-      writes: [...writes, { type: "unscore", key: boards.begun, member: memberOf(projectId, userId) }],
+    const ended = { type: "unscore", key: boards.begun, member: memberOf(projectId, userId) } as const;
+    await store.commit(this.#partition, { writes: [...this.#endedWrites(projectId, removed), ended] });
+  }
+
+  /** Has users who were removed otherwise looked at again, as after a removal. */
+  async lookAgain(projectId: string, userIds: readonly string[]): Promise<void> {
+    await this.#options.store.commit(this.#partition, { writes: this.#endedWrites(projectId, userIds) });
+  }
+
+  #endedWrites(projectId: string, userIds: readonly string[]): readonly Write[] {
+    const score = this.#options.clock();
+    return userIds.map(id => {
+      return { type: "score", op: "set", key: boards.ended, member: memberOf(projectId, id), score };
     });
   }
 
@@ -210,6 +217,7 @@ export interface IdleUsersOptions
   extends Pick<RemovalsOptions, "store" | "users" | "sessions" | "codes" | "clock" | "onRemove"> {
   /** Tests if a user has something worth keeping, for example points. */
   readonly isWorthKeeping: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
+  readonly removals: Pick<Removals, "lookAgain">;
 }
 
 /** The activity of anonymous users, and the removal of idle ones. */
@@ -274,7 +282,9 @@ export class IdleUsers {
       await this.noteActivity(projectId, userId);
       return "kept";
     }
-    await removeUser(this.#options, projectId, userId);
+    const removed = await removeUser(this.#options, projectId, userId);
+    // A back end may have reported the user meanwhile.
+    await this.#options.removals.lookAgain(projectId, removed);
     await this.#forget(projectId, userId);
     return "removed";
   }

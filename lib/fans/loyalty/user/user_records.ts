@@ -7,6 +7,7 @@
 import {
   decide,
   keyName,
+  type ReadLog,
   type ReadRecord,
   type RecordCache,
   type Store,
@@ -202,6 +203,23 @@ export async function removeUserState(
     },
   });
   await unlistDueUser(store, user);
+}
+
+/** Removes the state of a user unless anything has happened to it. */
+export async function removeUnusedState(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+): Promise<void> {
+  const newest: ReadLog = { type: "log", key: logs.history, limit: 1 };
+  const isUnused = await decide(store, spaceUserPartition(user), {
+    reads: [readState, newest],
+    apply: ([, happened]) => {
+      if (happened.length > 0) return { writes: [], answer: false };
+      const keys = Object.values(records);
+      return { writes: keys.map(key => ({ type: "delete", shape: "record", key }) as const), answer: true };
+    },
+  });
+  if (isUnused) await unlistDueUser(store, user);
 }
 
 function mergeMark(userId: string): string {
