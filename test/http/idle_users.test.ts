@@ -5,9 +5,10 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { type User, Users } from "../../lib/fans/identity/mod.ts";
 import { IdleProjects } from "../../lib/fans/identity/removal/removals.ts";
+import type { Store } from "../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
-import { backEnd } from "./audience/_back_end.ts";
+import { backEnd, pointsOf } from "./audience/_back_end.ts";
 
 const idleMsDefault = 30 * 24 * 3_600_000;
 const idleSweepMax = 500;
@@ -118,22 +119,39 @@ describeOnStores("idle anonymous users", open => {
     assert.deepEqual(await listed(), []);
   });
 
-  it("stay where a back end reports them while they are removed", async () => {
-    const guest = await register();
-    const { userId } = guest;
+  it("stay users where another process reports them while they are removed", async () => {
+    const { userId } = await register();
     world.clock.advance(idleMsDefault);
-    assert.equal((await sweep()).removed, 1);
-    const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project, userId };
-    await world.platform.loyalty.report(user, {
-      action: "prediction",
-      data: { outcome: "exact" },
-      isClientReport: false,
+    const { store } = world;
+    let removed = 0;
+    const commit: Store["commit"] = async (partition, batch) => {
+      const isReport = batch.writes.some(({ type }) => type === "append") && partition.includes(userId);
+      if (isReport && removed === 0) ({ removed } = await sweep());
+      return store.commit(partition, batch);
+    };
+    const ports = {
+      traits: store.traits,
+      read: store.read.bind(store),
+      ping: store.ping.bind(store),
+      commit,
+    };
+    const other = await openPlatform(async () => ({ ...ports, [Symbol.asyncDispose]: async () => {} }), {
+      startAt: world.clock.now(),
     });
-    await world.platform.loyalty.removeUnusedUser(user);
-    assert.equal(await isKept(guest), true);
-    world.clock.advance(60_000);
-    await world.platform.work();
-    assert.deepEqual(await listed(), [userId]);
+    try {
+      const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project, userId };
+      const report = { action: "prediction", data: { outcome: "exact" }, isClientReport: false };
+      await other.platform.loyalty.report(user, report);
+      assert.equal(removed, 1);
+      assert.deepEqual(await listed(), []);
+      await world.platform.loyalty.removeUnusedUser(user);
+      assert.equal(await pointsOf(world, userId), 3);
+      world.clock.advance(60_000);
+      await world.platform.work();
+      assert.deepEqual(await listed(), [userId]);
+    } finally {
+      await other.dispose();
+    }
   });
 
   it("exclude users with credentials and merged users", async () => {
