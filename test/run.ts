@@ -4,8 +4,8 @@
  *
  * ```sh
  * npm test                        # in memory, and on Redis what depends on it
- * npm test -- --full              # every suite on every store, as in CI
- * npm test -- --long              # and with every random case, before a release
+ * npm test -- --full              # on Redis and PostgreSQL, and on every runtime, as in CI
+ * npm test -- --long              # every suite on every store, with every random case, before a release
  * npm test -- test/lib/storage    # files whose path contains a text
  * npm test -- --mutant NAME …     # with a fault of test/mutants/faults.ts planted, until a test finds it
  * ```

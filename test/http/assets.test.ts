@@ -7,7 +7,7 @@ import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.
 import { createS3Blobs } from "../../adapters/s3/mod.ts";
 import { OutboundError } from "../../lib/base/outbound/outbound.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";
-import { createDyingStore } from "../support/dying_store.ts";
+import { createDyingStore, moments } from "../support/dying_store.ts";
 import { type Answer, ids, openPlatform } from "../support/platform.ts";
 import { s3Available, sharedS3, stopS3 } from "../support/s3.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
@@ -398,7 +398,7 @@ describeOnEveryStore("assets", open => {
     t.after(() => world.dispose());
     const { call } = await clientOf(world);
     const role = await operatorHeaders(world);
-    for (const when of ["before", "after"] as const) {
+    for (const when of moments) {
       for (let at = 0; at < 40; at++) {
         const dying = createDyingStore(world.store);
         const other = await openPlatform(async () => dying, { blobs, startAt: world.clock.now() });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { dieAtCommit } from "../support/dying_store.ts";
+import { dieAtCommit, moments } from "../support/dying_store.ts";
 import { type Answer, ids } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { AppServer, catalogueUrl, openAuthor, pointersOf, poll, question, spec } from "./_apps.ts";
@@ -139,7 +139,7 @@ describeOnStores("moves of projects to other apps", open => {
       call(`/projects/${projectId}/relationships/app`, { method: "PATCH", body: to("apps", appId) });
     let deaths = 0;
     for (let at = 0, isOver = false; !isOver; at++) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         const former = await appNow();
         const next = apps.find(id => id !== former);
         const death = dieAtCommit(world.store, at, when);
@@ -177,7 +177,7 @@ describeOnStores("moves of projects to other apps", open => {
     const appId = (await addApp(catalogueUrl)).json.data.id;
     let isOver = false;
     for (let at = 0; !isOver; at++) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         const death = dieAtCommit(world.store, at, when);
         await addProject(appId);
         death.end();

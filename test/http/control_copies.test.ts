@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { elementKey } from "../../lib/authoring/table/mod.ts";
 import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { dieAtCommit } from "../support/dying_store.ts";
+import { dieAtCommit, moments } from "../support/dying_store.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
@@ -200,7 +200,7 @@ function clones(open: OpenStore): void {
     assert.deepEqual([isChanged, data.attributes.name, elements[0].attributes.name], [true, "New", "New"]);
   });
 
-  for (const when of ["before", "after"] as const) {
+  for (const when of moments) {
     it(`leaves nothing of a clone whose process died ${when} a commit`, async t => {
       const { world, call, clone, store } = await opened(t, 401);
       const eventsNow = async () => (await call(`/projects/${ids.project}/events`)).json.data.length;

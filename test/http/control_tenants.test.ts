@@ -6,7 +6,7 @@ import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
-import { createDyingStore } from "../support/dying_store.ts";
+import { createDyingStore, moments } from "../support/dying_store.ts";
 import { sampleSize } from "../support/full.ts";
 import { type Answer, ids, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";
@@ -107,7 +107,7 @@ describeOnStores("tenants in the control API", open => {
   });
 
   it("keeps settings whole wherever a process dies, and removes what it left", async t => {
-    for (const when of ["before", "after"] as const) {
+    for (const when of moments) {
       for (let at = 0; ; at++) {
         const { world, patch } = await opened(t);
         const before = settingOf("old");
@@ -160,7 +160,7 @@ describeOnStores("tenants in the control API", open => {
   });
 
   it("leaves no domain taken by a process that died", async t => {
-    for (const when of ["before", "after"] as const) {
+    for (const when of moments) {
       for (let at = 0; ; at++) {
         const { world, patch, get } = await opened(t);
         assert.equal((await patch(space, { domain: "old.example" })).status, 204);

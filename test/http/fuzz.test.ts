@@ -23,10 +23,7 @@ import {
 } from "./_operations.ts";
 
 const seed = Number(process.env.GRANDSTAND_FUZZ_SEED ?? 20_250_615);
-const counts = {
-  memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? sampleSize(5_000, 1_500)),
-  Redis: 2_000,
-};
+const count = Number(process.env.GRANDSTAND_FUZZ_COUNT ?? sampleSize(5_000, 1_500));
 /** Requests that are under way at once. */
 const atOnce = 16;
 /** Requests after which the clock moves on and credentials are renewed. */
@@ -148,7 +145,7 @@ async function fuzz(world: TestPlatform, count: number): Promise<Map<string, num
   return succeeded;
 }
 
-describeOnStores("the platform under mutated requests", (open, on) => {
+describeOnStores("the platform under mutated requests", open => {
   let world: TestPlatform;
   const failures: unknown[] = [];
   const note = (reason: unknown): void => void failures.push(reason);
@@ -169,7 +166,6 @@ describeOnStores("the platform under mutated requests", (open, on) => {
   });
 
   it("answers every one in its family's shape, reaches every operation, and leaves nothing unhandled", async t => {
-    const count = counts[on];
     const succeeded = await fuzz(world, count);
     await new Promise(resolve => setImmediate(resolve));
     assert.deepEqual(failures, [], `with the seed ${seed}`);

@@ -15,7 +15,7 @@ const anonymous = { projectId: ids.project, strategy: "simplified", provider: "a
 const here = "192.0.2.1";
 const elsewhere = "198.51.100.1";
 
-describeOnStores("limits on identity operations", (open, on) => {
+describeOnStores("the limits on identity operations", (open, on) => {
   async function limited(
     test: (world: TestPlatform) => Promise<void>,
     { identity = {}, rateLimits = {} }: Pick<PlatformOptions, "identity" | "rateLimits"> = {},

@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import { claimLeaseMs } from "../../lib/http/idempotency/idempotency.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
-import { createDyingStore } from "../support/dying_store.ts";
+import { createDyingStore, moments } from "../support/dying_store.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { ids, openPlatform, testSecret } from "../support/platform.ts";
 import { errorCode } from "./_families.ts";
@@ -72,7 +72,7 @@ describe("a creation by an author", () => {
       );
       let made = 0;
       for (let at = 0, isOver = false; !isOver; at++) {
-        for (const when of ["before", "after"] as const) {
+        for (const when of moments) {
           const store = createDyingStore(world.store);
           const common = { secret: testSecret, passwordKernels: quickKernels(), clock: world.clock.now };
           const dying = await createPlatform({

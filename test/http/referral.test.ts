@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { registrationMs } from "../../lib/fans/loyalty/due_users.ts";
 import type { Platform } from "../../lib/mod.ts";
-import { createDyingStore, type Death } from "../support/dying_store.ts";
+import { createDyingStore, type Death, moments } from "../support/dying_store.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { openProcesses, type Processes } from "../support/processes.ts";
 import { recipeOf } from "../support/recipes.ts";
@@ -236,7 +236,7 @@ describeOnStores("a process that dies while a user is rewarded for another", ope
     const { operations } = await live(calm, { at: Number.POSITIVE_INFINITY, when: "before" });
     assert.ok(operations >= 5, String(operations));
     for (let at = 0; at < operations; at++) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         for (const isRepeated of [true, false]) {
           const name = `died ${when} operation ${at}, ${isRepeated ? "repeated" : "swept"}`;
           await using world = await openWorld();

@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { isLongRun } from "../support/full.ts";
+import { isLongRun, skipUnlessFull } from "../support/full.ts";
 import { sharedData } from "../support/shared_data.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../support/stores.ts";
 import { type Match, readSeason } from "./fixtures.ts";
 import { eventId, leagueIds } from "./league.ts";
 import { inParallel } from "./play.ts";
@@ -140,21 +141,21 @@ function assertIsRich({ ends, played }: Ended): void {
   );
 }
 
-describeOnStores("a season of rewards", (open, on) => {
-  const fans = on === "memory" ? 24 : 9;
-  // One season on each store, and both on both in a long run.
-  const madeUp = on === "memory" || isLongRun ? it : null;
-  const real = on === "Redis" || isLongRun ? it : null;
-  madeUp?.(
-    "that was made up around leap day and both changes of the clocks ends as plain counting says",
-    async () => {
-      const timeline = createTimeline(Date.parse("2028-02-01T12:00:00Z"));
-      await using store = await open(timeline.now);
-      assertIsRich(await playAndCheck(store, timeline, { matches: madeUpMatches(), fans, seed: 29 }));
-    },
-  );
+function playMadeUp(open: OpenStore, fans: number): void {
+  it("that was made up around leap day and both changes of the clocks ends as plain counting says", async () => {
+    const timeline = createTimeline(Date.parse("2028-02-01T12:00:00Z"));
+    await using store = await open(timeline.now);
+    assertIsRich(await playAndCheck(store, timeline, { matches: madeUpMatches(), fans, seed: 29 }));
+  });
+}
 
-  real?.("of the real league ends as plain counting says", { skip: data.skip }, async () => {
+describe("a season of rewards in memory", () => playMadeUp(async clock => createMemoryStore({ clock }), 24));
+
+describeOnStores("a season of rewards", open => {
+  const fans = 9;
+  if (isLongRun) playMadeUp(open, fans);
+  const skip = data.skip || skipUnlessFull("the season of the real league");
+  it("of the real league ends as plain counting says", { skip }, async () => {
     const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
     await using store = await open(timeline.now);
     assertIsRich(

@@ -2,6 +2,7 @@
 
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Batch, Store } from "../../lib/storage/mod.ts";
+import { isLongRun } from "./full.ts";
 
 /** When the process dies. */
 export interface Death {
@@ -9,6 +10,9 @@ export interface Death {
   readonly at: number;
   readonly when: "before" | "after";
 }
+
+/** When processes die that die at every operation in turn: to die before one is to die after the one that it follows. */
+export const moments: readonly Death["when"][] = isLongRun ? ["before", "after"] : ["after"];
 
 /** A store that stops working for good at its death. */
 export interface DyingStore extends Store {

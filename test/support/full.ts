@@ -1,6 +1,6 @@
-/** True in a full run (`npm test -- --full`, as in CI): every suite on every store. */
+/** True in a full run (`npm test -- --full`, as in CI): on Redis and PostgreSQL, and on every runtime. */
 export const isFullRun: boolean = process.env.TEST_FULL === "1" || process.env.TEST_FULL === "long";
-/** True in a long run (`npm test -- --long`, before a release): a full one with every random case. */
+/** True in a long run (`npm test -- --long`, before a release): a full one with every suite on every store, and every random case. */
 export const isLongRun: boolean = process.env.TEST_FULL === "long";
 
 /** The reason to leave something to a full run, or false in one. */

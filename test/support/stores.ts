@@ -8,7 +8,7 @@ import { createPostgresStore } from "../../adapters/postgres/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { Batch, Commit, PartitionLister, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
 import type { PartitionQuery } from "../../lib/storage/ports.ts";
-import { skipUnlessFull } from "./full.ts";
+import { isFullRun, isLongRun, skipUnlessFull } from "./full.ts";
 import { freshSchema, postgresAvailable, sharedPostgres } from "./postgres.ts";
 import { redisAvailable, sharedCluster, sharedRedis } from "./redis.ts";
 
@@ -20,31 +20,35 @@ export type OpenListingStore = (clock: () => number) => Promise<Store & Partitio
 
 type StoreSuite<On extends string> = (open: OpenListingStore, on: "memory" | On) => void;
 
-/** Declares the suite in memory, and in a full run on Redis too. */
-export function describeOnStores(title: string, body: StoreSuite<"Redis">): void {
-  declareInMemory(title, body);
-  declareOnRedis(title, open => body(open, "Redis"), skipUnlessFull("on Redis") || redisAvailable());
+/**
+ * Declares the suite in memory, in a full run on a database instead, and in a long one on every store. The title decides which
+ * database it is: half of the suites run on each.
+ */
+export function describeOnStores(title: string, body: StoreSuite<"Redis" | "PostgreSQL">): void {
+  const isOnRedis = [...title].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 2 === 0;
+  if (isLongRun || !isFullRun) declareInMemory(title, body);
+  if (isLongRun || (isFullRun && isOnRedis)) declareOnRedis(title, body, redisAvailable());
+  if (isLongRun || (isFullRun && !isOnRedis)) declareOnPostgres(title, body);
 }
 
-/** Declares the suite on PostgreSQL too, in a full run: for what leans on boards, tallies, logs, expiry or races, and takes little time. */
+/** Declares the suite in memory, and in a full run on every store: for what leans on boards, tallies, logs, expiry or races. */
 export function describeOnDatabases(title: string, body: StoreSuite<"Redis" | "PostgreSQL">): void {
-  describeOnStores(title, body);
+  declareInMemory(title, body);
+  declareOnRedis(title, body, skipUnlessFull("on Redis") || redisAvailable());
   declareOnPostgres(title, body);
 }
 
 /** Declares the suite in memory and on Redis in every run, and in a full one on PostgreSQL: for races, and for one suite of each area. */
 export function describeOnEveryStore(title: string, body: StoreSuite<"Redis" | "PostgreSQL">): void {
   declareInMemory(title, body);
-  declareOnRedis(title, open => body(open, "Redis"), redisAvailable());
+  declareOnRedis(title, body, redisAvailable());
   declareOnPostgres(title, body);
 }
 
 /** Declares the suite on Redis Cluster in a full run: for what several partitions have a part in. */
 export function describeOnCluster(title: string, body: (open: OpenListingStore) => void): void {
-  declareOnRedis(title, body, skipUnlessFull("on Redis Cluster") || redisAvailable(), {
-    on: "Redis Cluster",
-    server: sharedCluster,
-  });
+  const servers = { on: "Redis Cluster", server: sharedCluster };
+  declareOnRedis(title, open => body(open), skipUnlessFull("on Redis Cluster") || redisAvailable(), servers);
 }
 
 function declareInMemory(title: string, body: StoreSuite<never>): void {
@@ -60,7 +64,7 @@ interface Servers {
 
 function declareOnRedis(
   title: string,
-  body: (open: OpenListingStore) => void,
+  body: StoreSuite<"Redis">,
   skip: string | false,
   { on, server }: Servers = { on: "Redis", server: sharedRedis },
 ): void {
@@ -73,7 +77,7 @@ function declareOnRedis(
       const store = createRedisStore({ server: url, prefix: `t:${randomUUID()}:`, clock });
       opened.push(store);
       return store;
-    });
+    }, "Redis");
   });
 }
 

@@ -7,7 +7,7 @@ import { parseState } from "../../../lib/fans/loyalty/user/stored_state.ts";
 import { createPlatform, type Platform, silentLogger } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
 import { tenantPartitions } from "../../../lib/storage/names.ts";
-import { createDyingStore } from "../../support/dying_store.ts";
+import { createDyingStore, moments } from "../../support/dying_store.ts";
 import { ids, openPlatform, seed, type TestPlatform, testSecret } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
@@ -287,7 +287,7 @@ describeOnStores("boards of users whom back ends report", open => {
     const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
     const { world, call, scoresOf } = await openWorld(open, t);
     for (let at = 0, isOver = false; !isOver; at++) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         const store = createDyingStore(world.store);
         const process = await openProcess({ ...world, store }, t);
         store.dieAt({ at, when });

@@ -12,7 +12,7 @@ import {
   type Workflow,
   workflow,
 } from "../../../lib/workflow/mod.ts";
-import { createDyingStore } from "../../support/dying_store.ts";
+import { createDyingStore, moments } from "../../support/dying_store.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { settle } from "../../support/timer.ts";
@@ -381,7 +381,7 @@ describeOnStores("tasks of a workflow", open => {
 
   it("ends once, whenever its process dies", async () => {
     for (const kind of ["plain", "again", "steps"]) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         let deaths = 0;
         for (let at = 0; at < 60; at++) {
           token = await world.person(`p${++people}@example.com`, "creator");

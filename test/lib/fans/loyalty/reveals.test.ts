@@ -6,7 +6,7 @@ import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
 import { createPlatform, type Platform, silentLogger } from "../../../../lib/mod.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { question, Show } from "../../../http/_show.ts";
-import { createDyingStore, type Death } from "../../../support/dying_store.ts";
+import { createDyingStore, type Death, moments } from "../../../support/dying_store.ts";
 import { isLongRun } from "../../../support/full.ts";
 import {
   ids,
@@ -121,7 +121,7 @@ describeOnStores("a process that dies while it counts votes or pays a reveal", o
     assert.deepEqual(await paid(first), expected);
     await first.calm.dispose();
     for (let at = 0; at < operations; at += isLongRun ? 3 : 9) {
-      for (const when of ["before", "after"] as const) {
+      for (const when of moments) {
         const world = await openWorld(open);
         await play(world, { at, when });
         assert.deepEqual(await paid(world), expected, `died ${when} operation ${at} of ${operations}`);

@@ -19,7 +19,7 @@ import { redisAvailable, sharedCluster } from "../../../../support/redis.ts";
 import { describeOnStores, type OpenStore } from "../../../../support/stores.ts";
 import { buyer, fund, openShop, shopDocument } from "./_shop.ts";
 
-const buyersCount = 500;
+const buyersCount = sampleSize(500, 200);
 const itemsCount = 50;
 const processesCount = 4;
 /** Buyers who are served at a time: with all of them at once a process would die before it has served anybody. */
@@ -167,12 +167,12 @@ function rushes(open: OpenStore, kind: Kind, seeds: readonly number[]): void {
   }
 }
 
-describeOnStores("500 buyers of 50 things on processes that die", (open, on) => {
+describeOnStores("buyers of 50 things on processes that die", (open, on) => {
   const seeds = on === "memory" ? [1, 2].slice(0, sampleSize(2, 1)) : [4];
   for (const kind of ["item", "code", "parcel"] as const) rushes(open, kind, seeds);
 });
 
-describe("500 buyers of 50 things on processes that die (Redis Cluster)", { skip: redisAvailable() }, () => {
+describe("buyers of 50 things on processes that die (Redis Cluster)", { skip: redisAvailable() }, () => {
   rushes(
     async clock => {
       const cluster = await sharedCluster();
