@@ -6,7 +6,6 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { until } from "../support/until.ts";
 import { start } from "./processes.ts";
 import { builtPackage, runtimes } from "./runtimes.ts";
 
@@ -41,7 +40,6 @@ before(async () => {
     GRANDSTAND_CONFIG: join(folder, "config.json"),
     GRANDSTAND_TOKEN: "gst_1_secret",
   };
-  writeFileSync(join(folder, "right.yaml"), "# ours\nmetrics:\n  - { id: points, title: Points }\n");
   writeFileSync(join(folder, "wrong.yaml"), "metrics:\n  - { id: points }\n");
 });
 after(() => {
@@ -50,7 +48,7 @@ after(() => {
 });
 
 for (const { name, command, skip } of runtimes) {
-  describe(`the bundled command on ${name.replace(/, .*/, "")}`, { skip, concurrency: true }, () => {
+  describe(`the bundled command on ${name}`, { skip, concurrency: true }, () => {
     async function run(args: readonly string[], more: Record<string, string> = {}, input = "") {
       const file = `${builtPackage()}/runtime/cli.js`;
       const program = start([...command, file, ...args], { ...environment, ...more });
@@ -69,7 +67,6 @@ for (const { name, command, skip } of runtimes) {
     });
 
     it("reads YAML from files and stdin, and names the place of a fault", async () => {
-      assert.equal((await run(["loyalty", "validate", join(folder, "right.yaml")])).code, 0);
       const wrong = await run(["loyalty", "validate", join(folder, "wrong.yaml")]);
       assert.equal(wrong.code, 8);
       assert.match(wrong.stderr, /wrong\.yaml:2:\d+ \/metrics\/0/);
@@ -93,52 +90,15 @@ for (const { name, command, skip } of runtimes) {
 
     it("ends with a code for each kind of failure", async () => {
       const cases: [readonly string[], Record<string, string>, number][] = [
-        [["orgs", "lst"], {}, 2],
-        [["orgs", "list"], { GRANDSTAND_TOKEN: "" }, 4],
         [["orgs", "list"], { GRANDSTAND_TOKEN: "gst_1_wrong" }, 4],
         [["loyalty", "validate", join(folder, "none.yaml")], {}, 1],
         [["orgs", "list"], { GRANDSTAND_CONTROL_URL: "http://127.0.0.1:9" }, 9],
-        [["orgs", "list", "--help"], {}, 0],
       ];
       for (const [args, more, expected] of cases) {
         const { code, stdout, stderr } = await run(args, more);
-        assert.equal(code, expected, `${args.join(" ")}: ${stderr}`);
-        if (expected !== 0) assert.equal(stdout, "");
+        assert.deepEqual([code, stdout], [expected, ""], `${args.join(" ")}: ${stderr}`);
         assert.doesNotMatch(stderr, /gst_1|\.js:\d/);
       }
-    });
-
-    it("serves, measures itself and ends well", async () => {
-      const file = `${builtPackage()}/runtime/cli.js`;
-      const program = start([...command, file, "serve", "--demo", "--port", "0"], {
-        GRANDSTAND_METRICS_PORT: "0",
-      });
-      const [, url] = await program.match(/listens on (\S+)/);
-      assert.equal((await fetch(`${url}/healthz`)).status, 200);
-      const served = /"event":"metrics_served","url":"([^"]+)"/;
-      await until("the metrics are served", () => served.test(program.stderr()));
-      const scrape = async () => await (await fetch(served.exec(program.stderr())?.[1] ?? "")).text();
-      const text = await scrape();
-      const sampleOf = (series: string, page = text): number =>
-        Number(
-          page
-            .split("\n")
-            .find(line => line.startsWith(`${series} `))
-            ?.slice(series.length),
-        );
-      for (const series of [
-        ...["process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"],
-        ...["v8js_memory_heap_used_bytes", "nodejs_eventloop_delay_max_seconds"],
-      ]) {
-        assert.ok(sampleOf(series) > 0, `${series}: ${text}`);
-      }
-      const answered = 'http_request_method="GET",http_route="/healthz",http_response_status_code="200"';
-      assert.equal(sampleOf(`http_server_request_duration_seconds_count{${answered}}`), 1);
-      // A reader takes no peak away from the next one.
-      const longest = "nodejs_eventloop_delay_max_seconds";
-      assert.ok(sampleOf(longest, await scrape()) >= sampleOf(longest));
-      program.signal("SIGTERM");
-      assert.equal(await program.ended, 0, program.stderr());
     });
 
     it("keeps settings in the profile", async () => {

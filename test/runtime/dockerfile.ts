@@ -35,12 +35,24 @@ function instructionsOf(text: string): readonly Instruction[] {
     });
 }
 
+/** Where an image is built. */
+interface Place {
+  /** The folder of the sources. */
+  readonly context: string;
+  /** Has a folder for each stage. */
+  readonly folder: string;
+  /** Commands that run in place of others. */
+  readonly inPlaceOf: Readonly<Record<string, string>>;
+}
+
 /**
  * Builds every stage of a Dockerfile in a folder of its own below the one for all, and returns the last.
  *
- * @throws {Error} A command fails, or is none that this knows.
+ * @throws {Error} A command fails, is none that this knows, or one that shall be replaced is not there.
  */
-export function buildImage(text: string, context: string, folder: string): Image {
+export function buildImage(text: string, { context, folder, inPlaceOf }: Place): Image {
+  for (const command of Object.keys(inPlaceOf))
+    if (!text.includes(`RUN ${command}\n`)) throw new Error(`The Dockerfile does not run ${command}`);
   const stages = new Map<string, Image>();
   let image: Image | undefined;
   for (const instruction of instructionsOf(text)) {
@@ -54,18 +66,21 @@ export function buildImage(text: string, context: string, folder: string): Image
       };
       stages.set(name, image);
     } else if (image === undefined) throw new Error("A Dockerfile begins with FROM");
-    else follow(instruction, image, { stages, context });
+    else follow(instruction, image, { stages, context, inPlaceOf });
   }
   if (image === undefined) throw new Error("The Dockerfile is empty");
   return image;
 }
 
-interface Surroundings {
+interface Surroundings extends Pick<Place, "context" | "inPlaceOf"> {
   readonly stages: ReadonlyMap<string, Image>;
-  readonly context: string;
 }
 
-function follow({ name, flags, rest }: Instruction, image: Image, { stages, context }: Surroundings): void {
+function follow(
+  { name, flags, rest }: Instruction,
+  image: Image,
+  { stages, context, inPlaceOf }: Surroundings,
+): void {
   const folder = join(image.root, image.workdir);
   switch (name) {
     case "WORKDIR":
@@ -89,7 +104,10 @@ function follow({ name, flags, rest }: Instruction, image: Image, { stages, cont
       return;
     }
     case "RUN": {
-      const { status, stdout, stderr } = spawnSync("sh", ["-c", rest], { cwd: folder, encoding: "utf8" });
+      const { status, stdout, stderr } = spawnSync("sh", ["-c", inPlaceOf[rest] ?? rest], {
+        cwd: folder,
+        encoding: "utf8",
+      });
       if (status !== 0) throw new Error(`RUN ${rest} ended with ${status}: ${stdout}${stderr}`);
       return;
     }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { connect, type Socket } from "node:net";
-import { describe, it, type TestContext } from "node:test";
+import { after, describe, it, type TestContext } from "node:test";
 import { type Program, start } from "./processes.ts";
 import { fixtureCommand, type Runtime, runtimes } from "./runtimes.ts";
 
@@ -23,17 +23,30 @@ function addTests(runtime: Runtime): void {
     return { program, url };
   }
 
+  let shared: Promise<{ program: Program; url: string }> | undefined;
+  after(async () => (await shared)?.program.signal("SIGKILL"));
+
+  /** The server of the tests that leave it as it was. */
+  function openShared(): Promise<{ program: Program; url: string }> {
+    shared ??= fixtureCommand(runtime).then(async command => {
+      const program = start(command);
+      const [, url = ""] = await program.match(/listening on (\S+)/);
+      return { program, url };
+    });
+    return shared;
+  }
+
   /** Resolves once the handler has the request. One that fails before says why at once. */
   const isHeld = (program: Program, request: Promise<unknown>) =>
     Promise.race([program.match(/holding/), request]);
 
-  it("passes the address of the peer to the handler", async context => {
-    const { url } = await open(context);
+  it("passes the address of the peer to the handler", async () => {
+    const { url } = await openShared();
     assert.equal(await textOf(`${url}/address`), "127.0.0.1");
   });
 
-  it("answers every one of many requests at once", async context => {
-    const { url } = await open(context);
+  it("answers every one of many requests at once", async () => {
+    const { url } = await openShared();
     const answers = await Promise.all(Array.from({ length: 60 }, () => textOf(`${url}/address`)));
     assert.deepEqual(new Set(answers), new Set(["127.0.0.1"]));
   });
@@ -101,7 +114,7 @@ function addTests(runtime: Runtime): void {
   });
 
   it("reads a body and answers a body that does not arrive", async context => {
-    const { url } = await open(context);
+    const { url } = await openShared();
     const word = await fetch(`${url}/body`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -133,7 +146,7 @@ function addTests(runtime: Runtime): void {
   });
 
   it("answers a streamed body while it arrives", async context => {
-    const { url } = await open(context);
+    const { url } = await openShared();
     const socket = await dial(url);
     context.after(() => socket.destroy());
     const head =
@@ -145,7 +158,7 @@ function addTests(runtime: Runtime): void {
   });
 
   it("is routed by its target, whatever the host is", async context => {
-    const { url } = await open(context);
+    const { url } = await openShared();
     for (const host of ["a/address?", "a/address#", "a\\address?", "a b/address?"]) {
       const socket = await dial(url);
       context.after(() => socket.destroy());
@@ -154,14 +167,14 @@ function addTests(runtime: Runtime): void {
     }
   });
 
-  it("outlives a handler that rejects", async context => {
-    const { url } = await open(context);
+  it("outlives a handler that rejects", async () => {
+    const { url } = await openShared();
     assert.equal((await fetch(`${url}/broken`)).status, 500);
     assert.equal(await textOf(`${url}/address`), "127.0.0.1");
   });
 
-  it("sends the chunks of a stream at once, and cancels it when the client disconnects", async context => {
-    const { program, url } = await open(context);
+  it("sends the chunks of a stream at once, and cancels it when the client disconnects", async () => {
+    const { program, url } = await openShared();
     const leaving = new AbortController();
     const { body } = await fetch(`${url}/listen`, { signal: leaving.signal });
     const reader = body?.getReader();
@@ -180,8 +193,8 @@ function addTests(runtime: Runtime): void {
     assert.match(program.stdout(), /stopped true/);
   });
 
-  it("streams a body without a length", async context => {
-    const { url } = await open(context);
+  it("streams a body without a length", async () => {
+    const { url } = await openShared();
     const bytes = new Uint8Array(await (await fetch(`${url}/stream`)).arrayBuffer());
     assert.equal(bytes.byteLength, 1_048_576);
     assert.deepEqual([bytes[0], bytes[65_536], bytes.at(-1)], [0, 1, 15]);
