@@ -58,9 +58,18 @@ export function createUserData(services: UserDataServices): UserData {
     leaderboards.userRecords,
     deadActionRecords(deadLetters),
   ];
+  const kinds = [...areas.flatMap(area => area.kinds), ...others];
   return {
-    kinds: [...areas.flatMap(({ kinds }) => kinds), ...others],
+    kinds,
+    async describe() {
+      const { membersOf } = await import("./user_data_format.ts");
+      return kinds.map(({ stored: _, name: kind, ...rest }) => {
+        const members = membersOf(kind);
+        return members === undefined ? { kind, ...rest } : { kind, ...rest, members };
+      });
+    },
     async *read(organisationId, userId) {
+      const { shownData } = await import("./user_data_format.ts");
       const projectIds = await projectsOf(store, organisationId);
       const waiting = [userId];
       for (const id of waiting) {
@@ -68,7 +77,7 @@ export function createUserData(services: UserDataServices): UserData {
           for await (const record of area.read({ organisationId, userId: id, projectIds })) {
             const merged = record.kind === mergedUserKind ? [String(record.data)] : [];
             waiting.push(...merged.filter(from => !waiting.includes(from)));
-            yield { userId: id, ...record };
+            yield { userId: id, ...record, data: shownData(record.kind, record.data) };
           }
         }
       }

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { DescribedKind } from "../../lib/fans/exports/http/user_data_routes.ts";
 import { createUserData } from "../../lib/platform/user_data.ts";
-import type { Read, Store, UserRecordKind, Write } from "../../lib/storage/mod.ts";
+import type { Read, Store, Write } from "../../lib/storage/mod.ts";
 import { partitionParts } from "../../lib/storage/names.ts";
 import { type Answer, ids } from "../support/platform.ts";
 import { describeReplies } from "./_answers.ts";
@@ -122,7 +123,7 @@ const dataOf = (call: BackEndCall, userId: string): Promise<Answer> =>
   call(`/v1/api/audience/internal/users/${userId}/data`);
 
 type Document = {
-  readonly kinds: readonly (Omit<UserRecordKind, "name"> & { readonly kind: string })[];
+  readonly kinds: readonly DescribedKind[];
   readonly records: readonly { readonly kind: string; readonly userId: string; readonly data: unknown }[];
 };
 
@@ -174,6 +175,14 @@ describe("everything that is kept about a user", () => {
     for (const credential of [password, guest.externalId, "$scrypt", guest.signature]) {
       assert.ok(!answer.text.includes(credential), credential);
     }
+    const numbers = answer.text.match(/"\w+":\[?17\d{8}(\d{3})?[,\]}]/g);
+    assert.deepEqual(numbers, null, "times that are no texts");
+    const unsaid = records.flatMap(({ kind, data }) => {
+      if (typeof data !== "object" || data === null) return [];
+      const members = kinds.find(one => one.kind === kind)?.members ?? {};
+      return Object.keys(data).filter(name => !(name in members) && !("*" in members));
+    });
+    assert.deepEqual(unsaid, [], "members that no kind describes");
     for (const { kind, removal, reason } of kinds)
       assert.equal(reason !== undefined, removal !== "removed", kind);
 

@@ -12,9 +12,18 @@ import { UserIdSchema } from "../../../http/requests/validate.ts";
 import type { UserRecord, UserRecordKind } from "../../../storage/mod.ts";
 import type { Exports } from "../exports.ts";
 
+/** A kind of record in a copy. */
+export interface DescribedKind extends Omit<UserRecordKind, "name" | "stored"> {
+  readonly kind: string;
+  /** Descriptions of the members of its data, `*` for each of them. */
+  readonly members?: Readonly<Record<string, string>>;
+}
+
 /** Everything that is kept about users. */
 export interface UserData {
   readonly kinds: readonly UserRecordKind[];
+  /** Returns the kinds as a copy describes them. */
+  describe(): Promise<readonly DescribedKind[]>;
   /** Yields the records about a user, and about those who were merged into it. */
   read(
     organisationId: string,
@@ -44,6 +53,14 @@ const UserDataSchema = named(
             ),
             reason: v.exactOptional(text("Why a removal leaves it, and for how long")),
             leftOut: v.exactOptional(text("Why `records` has none of it")),
+            members: v.exactOptional(
+              v.pipe(
+                v.record(v.string(), v.string()),
+                v.description(
+                  "What each member of `data` is; `*`: every member. Without it `data` is a text",
+                ),
+              ),
+            ),
           }),
         ),
       ),
@@ -56,7 +73,12 @@ const UserDataSchema = named(
           userId: text("The user, or one who was merged into it"),
           kind: text("One of `kinds`"),
           projectId: v.exactOptional(text("The project that it belongs to; otherwise the organisation")),
-          data: v.pipe(v.unknown(), v.description("As stored; credentials read `not shown`")),
+          data: v.pipe(
+            v.unknown(),
+            v.description(
+              "As stored, with the members that its kind describes. Times are texts in UTC; credentials read `not shown`",
+            ),
+          ),
         }),
       ),
     ),
@@ -98,15 +120,12 @@ export function userDataRoute({ exports, exporter, userData }: UserDataContext) 
       const at = exports.clock();
       const entry = { at, event: "user_data", userId, actor: principal.keyId, requestId } as const;
       await exports.record(organisationId, entry);
-      const head = { format: 1, organisationId, userId, createdAt: isoTime(at), kinds: kindsOf(userData) };
+      const kinds = await userData.describe();
+      const head = { format: 1, organisationId, userId, createdAt: isoTime(at), kinds };
       const start = `${JSON.stringify(head).slice(0, -1)},"records":[${JSON.stringify(first.value)}`;
       return stream(200, documentStream(start, records), { "content-type": "application/json" });
     },
   });
-}
-
-function kindsOf({ kinds }: UserData): v.InferOutput<typeof UserDataSchema>["kinds"] {
-  return kinds.map(({ name, stored: _, ...kind }) => ({ kind: name, ...kind }));
 }
 
 /** Reads the next records when the client has taken those before. */

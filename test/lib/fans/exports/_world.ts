@@ -207,7 +207,12 @@ function handlerOf(exports: Exports, limiter: Limiter | undefined): Handler {
     }),
   };
   const routes = [
-    ...exportRoutes({ exports, exporter: guard, reader: guard, userData: { kinds: [], async *read() {} } }),
+    ...exportRoutes({
+      exports,
+      exporter: guard,
+      reader: guard,
+      userData: { kinds: [], describe: async () => [], async *read() {} },
+    }),
     ...downloadRoutes({ exports }),
   ];
   return createHandler(
