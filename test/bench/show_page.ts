@@ -115,7 +115,10 @@ function note(): void {
   }
   new MutationObserver(() => {
     once("fieldset.options button:enabled", () => (noted.voteable = performance.now()));
-    once("[aria-pressed=true]", () => (noted.pressedAfter = performance.now() - tappedAt));
+    once("[aria-pressed=true]", () => {
+      noted.pressedAfter = performance.now() - tappedAt;
+      console.debug("pressed");
+    });
   }).observe(document, { subtree: true, childList: true, attributes: true });
 }
 
@@ -144,9 +147,11 @@ async function load(browser: Browser, address: string): Promise<Load> {
   await page.goto(address);
   await page.waitForFunction(() => window.noted.voteable !== undefined);
   const requestsBefore = requests;
+  // A query of Playwright runs in the page, and would delay the frame that is waited for.
+  const isPressed = page.waitForEvent("console", message => message.text() === "pressed");
   await page.getByRole("button", { name: "Home" }).tap();
+  await isPressed;
   await page.getByText("Counted").waitFor();
-  await page.waitForFunction(() => window.noted.pressedAfter !== undefined);
   const noted = await page.evaluate(() => ({
     ...window.noted,
     paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN,

@@ -275,13 +275,13 @@ export class Votes {
   }
 }
 
-/** Runs a task once the press is on the screen, as a slow device needs a while to send; soon where nothing is drawn. */
+/** Runs a task in the frame after the one that shows the press, as a slow device needs a while to send; soon where nothing is drawn. */
 function afterPaint(task: () => void): void {
   const timer = setTimeout(task, unseenMs);
   requestAnimationFrame(() =>
-    setTimeout(() => {
+    requestAnimationFrame(() => {
       clearTimeout(timer);
-      task();
+      setTimeout(task);
     }),
   );
 }
