@@ -206,6 +206,11 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.deepEqual([left.question.fields[0]?.values.all, left.name], ["When?", "Ben's"]);
     assert.deepEqual(optionTexts(left), ["1998", "2004"]);
     assert.equal(await editor(one).getByLabel("Question").inputValue(), "When?");
+    await one.keyboard.press("Control+Shift+z");
+    await undone("Done again: question of “title”");
+    assert.equal(await editor(one).getByLabel("Question").inputValue(), "In which year?");
+    await one.keyboard.press("Control+z");
+    await undone("Taken back: question of “title”");
     await one.route("**/api/v2/elements/**", route => route.abort());
     await editor(one).getByLabel("Question").fill("Never sent");
     await editor(one).getByRole("button", { name: "Close" }).focus();
@@ -213,6 +218,9 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await one.keyboard.press("Control+z");
     await undone("Taken back: question of “Ben's”, which was not saved");
     assert.equal(await editor(one).getByLabel("Question").inputValue(), "When?");
+    await one.keyboard.press("Control+Shift+z");
+    await undone("Done again: question of “Ben's”, which was not saved");
+    assert.equal(await editor(one).getByLabel("Question").inputValue(), "Never sent");
   });
 
   it("offers what was typed after the tab died, and keeps it beside an element that was deleted", async () => {

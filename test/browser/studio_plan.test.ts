@@ -176,6 +176,10 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await row(page, "Early").getByText("+51:30").waitFor();
     await page.keyboard.press("Control+z");
     await row(page, "Early").getByText("+50:00").waitFor();
+    await page.keyboard.press("Control+y");
+    await row(page, "Early").getByText("+51:30").waitFor();
+    await page.keyboard.press("Control+z");
+    await row(page, "Early").getByText("+50:00").waitFor();
 
     // Pages of one event stand for a project with many.
     await page.route(/page%5Bcount%5D=100.*sort=-start_time|sort=-start_time.*page%5Bcount%5D=100/, route =>
@@ -204,6 +208,10 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     );
     await page.keyboard.press("Control+z");
     await until("the copies are gone", async () => (await namesOf(target)).length === 0);
+    await page.keyboard.press("Control+Shift+z");
+    await until("they are there again", async () => (await namesOf(target)).length === 5);
+    await page.keyboard.press("Control+z");
+    await until("they are gone again", async () => (await namesOf(target)).length === 0);
 
     await press(page.getByRole("button", { name: "Choose none" }));
     for (const name of ["First", "Rail"]) {
@@ -219,9 +227,14 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
       "they are back",
       async () => (await namesOf(event)).join() === "First,Rail,Inside,Early,Late",
     );
+    const names = async () => (await namesOf(event)).join();
+    await page.keyboard.press("Control+Shift+z");
+    await until("they are deleted again", async () => (await names()) === "Inside,Early,Late");
+    await page.keyboard.press("Control+z");
+    await until("they are back once more", async () => (await names()) === "First,Rail,Inside,Early,Late");
     const back = await elementsOf(event);
     assert.equal(back[2]?.parent, back[1]?.id, "what was inside is inside again");
-    assert.equal(batches.length, 8);
+    assert.equal(batches.length, 14);
 
     await row(page, "Late").focus();
     await page.keyboard.press("Space");
@@ -263,7 +276,11 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     assert.equal((await elementsOf(event)).find(({ name }) => name === "Third")?.state, "non_scheduled");
     await page.keyboard.press("Control+z");
     await until("it is gone", async () => (await namesOf(event)).join() === "First");
-    assert.equal(batches.length, 2);
+    await page.keyboard.press("Control+Shift+z");
+    await row(page, "Second").getByText("+1:00:00").waitFor();
+    await page.keyboard.press("Control+z");
+    await until("it is gone again", async () => (await namesOf(event)).join() === "First");
+    assert.equal(batches.length, 4);
     assert.deepEqual(faults, []);
   });
 });

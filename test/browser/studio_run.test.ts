@@ -245,7 +245,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     const { page } = await world.open(`#/events/${show.event}`);
     await row(page, "Three").focus();
     await page.keyboard.press("Control+z");
-    await page.getByText("Nothing to take back. Ctrl Z covers").waitFor({ state: "attached" });
+    await page.getByText("Nothing to take back. Undo covers").waitFor({ state: "attached" });
     await page.keyboard.press("Alt+ArrowUp");
     const order = async (): Promise<readonly string[]> =>
       (await world.author("GET", `/events/${show.event}/elements?sort=position`)).json.data.map(
@@ -259,6 +259,10 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       "Three",
     );
     await page.keyboard.press("Control+z");
+    await expectOrder(["One", "Two", "Three"]);
+    await page.getByRole("button", { name: "Redo: Move “Three”" }).click();
+    await expectOrder(["One", "Three", "Two"]);
+    await page.getByRole("button", { name: "Undo: Move “Three”" }).click();
     await expectOrder(["One", "Two", "Three"]);
     await row(page, "Two").focus();
     await page.keyboard.press("Delete");

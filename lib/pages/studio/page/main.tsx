@@ -10,7 +10,7 @@ import { hrefOf, type Place, placeOf } from "./places.ts";
 import { messageOf } from "./problem.ts";
 import type { Share } from "./share.tsx";
 import { askToSignIn } from "./sign_in.ts";
-import { announce, Menu, Problem, Questions, said } from "./ui.tsx";
+import { Act, announce, Menu, Problem, Questions, said } from "./ui.tsx";
 import { historyOf } from "./undo.ts";
 import { refusalOf, type SignedIn, type View, type ViewContext, type ViewEntry } from "./view.ts";
 import { views } from "./views.ts";
@@ -211,16 +211,56 @@ function Said() {
 }
 
 const nothingToUndo =
-  "Nothing to take back. Ctrl Z covers edits, moves, shifted times, pastes, copies and deletions, not takes and stops.";
+  "Nothing to take back. Undo covers edits, moves, shifted times, pastes, copies and deletions, not takes and stops.";
+
+const nothingToRedo =
+  "Nothing to do again. Redo repeats what you took back, until you change something else.";
 
 /** Takes back what was changed last. */
 async function undo(): Promise<void> {
+  await turn(async () => (await historyOf(api).undo()) ?? nothingToUndo, "Not taken back.");
+}
+
+/** Does again what was taken back last. */
+async function redo(): Promise<void> {
+  await turn(async () => (await historyOf(api).redo()) ?? nothingToRedo, "Not done again.");
+}
+
+async function turn(run: () => Promise<string>, refusal: string): Promise<void> {
   try {
-    announce((await historyOf(api).undo()) ?? nothingToUndo);
+    announce(await run());
   } catch (error) {
     const isOvertaken = error instanceof GrandstandError && error.status === 412;
-    announce(`Not taken back. ${isOvertaken ? "Somebody has changed it since." : messageOf(error)}`);
+    announce(`${refusal} ${isOvertaken ? "Somebody has changed it since." : messageOf(error)}`);
   }
+}
+
+/** Buttons for changes, once there are any. */
+function Turns() {
+  const { done, undone } = historyOf(api);
+  const last = done.value.at(-1);
+  const next = undone.value.at(-1);
+  if (last === undefined && next === undefined) return null;
+  return (
+    <>
+      <Act
+        class="plain"
+        label={last === undefined ? "Undo" : `Undo: ${last.label}`}
+        refusal={last === undefined ? nothingToUndo : null}
+        onPress={() => void undo()}
+      >
+        ↶
+      </Act>
+      <Act
+        class="plain"
+        label={next === undefined ? "Redo" : `Redo: ${next.label}`}
+        refusal={next === undefined ? nothingToRedo : null}
+        onPress={() => void redo()}
+      >
+        ↷
+      </Act>
+    </>
+  );
 }
 
 /** True for a field of text, where the browser takes back what was typed. */
@@ -296,6 +336,7 @@ function Tabs({ scope, current }: TabsProps) {
       run: () => location.assign(hrefOf(scope, name)),
     })),
     { label: "Take back the last change", shortcut: "Ctrl Z", run: () => void undo() },
+    { label: "Do it again", shortcut: "Ctrl Shift Z", run: () => void redo() },
   ]);
   return (
     <nav class="tabs" aria-label="Views">
@@ -322,6 +363,7 @@ function Account() {
   };
   return (
     <div class="account">
+      <Turns />
       <button type="button" class="plain ask-command" onClick={openPalette}>
         Commands <kbd>Ctrl K</kbd>
       </button>
@@ -371,10 +413,10 @@ addEventListener("hashchange", ({ oldURL }) => {
 });
 addEventListener("keydown", event => {
   openByKey(event);
-  const isUndo = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
-  if (!isUndo || event.defaultPrevented || takesBackItself(event.target)) return;
+  const key = event.ctrlKey || event.metaKey ? event.key.toLowerCase() : "";
+  if ((key !== "z" && key !== "y") || event.defaultPrevented || takesBackItself(event.target)) return;
   event.preventDefault();
-  void undo();
+  void (key === "y" || event.shiftKey ? redo() : undo());
 });
 render(<App />, document.body);
 void show();

@@ -1,5 +1,6 @@
 /** Changes of authors, made in one batch each, and taken back by the inverse under the tags that they left. */
 
+import { type Signal, signal } from "@preact/signals";
 import type { Api, Resource } from "./api.ts";
 
 /** An operation of `POST /operations`. */
@@ -15,24 +16,37 @@ export interface OperationResult {
   readonly meta?: { readonly etag: string };
 }
 
-/** What takes a change back now, and what is other than before. */
+/** What has to be sent now for a change that is taken back or done again, and what is other than before. */
 export interface Inverse {
-  /** None if nothing is left to take back. */
+  /** None if nothing is left to do. */
   readonly operations: readonly Operation[];
   /** A sentence, or "". */
   readonly note: string;
 }
 
-/** A change, and what takes it back. */
+/** Returns what follows on the results of what was sent last. A function that reads first returns what still fits. */
+type Way = (results: readonly OperationResult[]) => readonly Operation[] | Promise<Inverse>;
+
+/** A change, what takes it back, and what does it again. Updates and removals of the resources that they change are sent under the tags that are left. */
 export interface UndoableChange {
   /** What was done, such as `Move “Who wins?”`. */
   readonly label: string;
   readonly operations: readonly Operation[];
-  /**
-   * Updates of resources that `operations` update are sent under the tags that these left. A function reads first what the change has to
-   * fit into.
-   */
-  readonly inverse: readonly Operation[] | (() => Promise<Inverse>);
+  readonly inverse: Way;
+  /** @default the operations */
+  readonly again?: Way;
+}
+
+/** A change that was made, or taken back: how it is turned, and how that is turned then. */
+export interface Step {
+  readonly label: string;
+  readonly turn: () => Promise<Turned>;
+}
+
+interface Turned extends Inverse {
+  /** True if nothing has to be sent. */
+  readonly isDone?: boolean;
+  readonly back: (results: readonly OperationResult[]) => Step["turn"];
 }
 
 /** Most changes that can be taken back. */
@@ -48,24 +62,25 @@ export async function makeOperations(
   return document["atomic:results"] as unknown as readonly OperationResult[];
 }
 
-/** An editor that is open while something is taken back. */
+/** An editor that is open while something is taken back or done again. */
 export interface OpenEditor {
-  /**
-   * Saves what it has, and rests until `resume`. Returns a sentence if there was something to take back that cannot be saved; the change is
-   * then done.
-   */
-  settle(): Promise<string | null>;
-  /** Goes on, with what was taken back. */
+  /** Saves what it has, and rests until `resume`. */
+  settle(): Promise<void>;
+  /** Takes back what was typed last and cannot be saved; null: there is none. */
+  takeBackTyped(): Step | null;
+  /** Goes on, with what was changed. */
   resume(results: readonly OperationResult[]): void;
 }
 
-/** What an author did since the page was opened, the newest last. */
+/** What an author did since the page was opened. */
 export class History {
   /** The editor that is open; null: none is. */
   editor: OpenEditor | null = null;
+  /** What can be taken back, and what can be done again; the newest last. */
+  readonly done = signal<readonly Step[]>([]);
+  readonly undone = signal<readonly Step[]>([]);
   readonly #api: Api;
-  #steps: Omit<UndoableChange, "operations">[] = [];
-  /** By a tag of a resource, the tag that a change of this author left directly after it. */
+  /** By id and tag of a resource, the tag that a change of this author left directly after it. */
   readonly #next = new Map<string, string>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -74,26 +89,21 @@ export class History {
   }
 
   /** Makes a change that can be taken back. @throws {GrandstandError} */
-  async make({ label, operations, inverse }: UndoableChange): Promise<readonly OperationResult[]> {
+  async make({ label, operations, inverse, again }: UndoableChange): Promise<readonly OperationResult[]> {
     const results = await this.#send(operations);
-    this.note({
-      label,
-      inverse: async () => {
-        const { operations: back, note } = await resolved(inverse);
-        return { operations: this.#guarded(back, results), note };
-      },
-    });
+    this.note({ label, turn: this.#turnOf(inverse, again ?? (() => operations), results) });
     return results;
   }
 
-  /** Remembers a change that was made otherwise. Its inverse names the tags itself. */
-  note(step: Omit<UndoableChange, "operations">): void {
-    this.#steps = [...this.#steps, step].slice(-stepsMax);
+  /** Remembers a change that was made otherwise. Nothing that was taken back before can be done again. */
+  note(step: Step): void {
+    this.done.value = [...this.done.value, step].slice(-stepsMax);
+    this.undone.value = [];
   }
 
   /** Remembers that a change of this author followed directly on the state of a tag, so that older changes can still be taken back. */
-  follow(before: string, after: string): void {
-    if (before !== after) this.#next.set(before, after);
+  follow(id: string, before: string, after: string): void {
+    if (before !== after) this.#next.set(id + before, after);
   }
 
   /**
@@ -102,52 +112,85 @@ export class History {
    * @throws {GrandstandError} With status 412, somebody has changed the resource since.
    */
   undo(): Promise<string | null> {
-    const turn = this.#turn.then(() => this.#undo());
+    return this.#queue(async editor => {
+      const typed = editor?.takeBackTyped() ?? null;
+      if (typed === null) return await this.#move(this.done, this.undone, "taken back");
+      this.undone.value = [...this.undone.value, typed];
+      return [`Taken back: ${typed.label}`, []];
+    });
+  }
+
+  /** Does again what was taken back last, as long as nothing else was changed since. @see {@linkcode History.undo} */
+  redo(): Promise<string | null> {
+    return this.#queue(() => this.#move(this.undone, this.done, "done again"));
+  }
+
+  #queue(run: (editor: OpenEditor | null) => Promise<Moved>): Promise<string | null> {
+    const turn = this.#turn.then(async () => {
+      const { editor } = this;
+      await editor?.settle();
+      let moved: Moved = [null, []];
+      try {
+        moved = await run(editor);
+        return moved[0];
+      } finally {
+        editor?.resume(moved[1]);
+      }
+    });
     this.#turn = turn.catch(() => {});
     return turn;
   }
 
-  async #undo(): Promise<string | null> {
-    const { editor } = this;
-    const unsaved = editor === null ? null : await editor.settle();
-    if (unsaved !== null) return `Taken back: ${unsaved}`;
-    let results: readonly OperationResult[] = [];
-    try {
-      const step = this.#steps.at(-1);
-      if (step === undefined) return null;
-      this.#steps = this.#steps.slice(0, -1);
-      const { operations, note } = await resolved(step.inverse);
-      if (operations.length > 0) results = await this.#send(operations);
-      const text = `${operations.length > 0 ? "Taken back" : "Not taken back"}: ${step.label}`;
-      return note === "" ? text : `${text}. ${note}`;
-    } finally {
-      editor?.resume(results);
-    }
+  async #move(from: Signal<readonly Step[]>, to: Signal<readonly Step[]>, what: string): Promise<Moved> {
+    const step = from.value.at(-1);
+    if (step === undefined) return [null, []];
+    from.value = from.value.slice(0, -1);
+    const { label } = step;
+    const { operations, note, isDone = operations.length > 0, back } = await step.turn();
+    const results = operations.length > 0 ? await this.#send(operations) : [];
+    if (operations.length > 0) to.value = [...to.value, { label, turn: back(results) }].slice(-stepsMax);
+    const text = `${isDone ? sentence(what) : `Not ${what}`}: ${label}`;
+    return [note === "" ? text : `${text}. ${note}`, results];
   }
 
+  /** Returns a turn to `forth`, which fits the results of what was sent last, and from there to `back`. */
+  #turnOf(forth: Way, back: Way, results: readonly OperationResult[]): Step["turn"] {
+    return async () => {
+      const found = await forth(results);
+      const { operations, note } = "note" in found ? found : { operations: found, note: "" };
+      const guarded = this.#guarded(operations, results);
+      return { operations: guarded, note, back: next => this.#turnOf(back, forth, next) };
+    };
+  }
   async #send(operations: readonly Operation[]): Promise<readonly OperationResult[]> {
     const results = await makeOperations(this.#api, operations);
     operations.forEach(({ meta }, index) => {
-      const { etag } = results[index]?.meta ?? {};
-      if (meta !== undefined && etag !== undefined) this.follow(meta.if_match, etag);
+      const { data, meta: { etag } = {} } = results[index] ?? {};
+      if (meta !== undefined && etag !== undefined) this.follow(data?.id ?? "", meta.if_match, etag);
     });
     return results;
   }
 
-  /** Adds the tags that a change, and later ones of this author, left to the updates that take it back. */
-  #guarded(inverse: readonly Operation[], results: readonly OperationResult[]): readonly Operation[] {
+  /** Adds the tags that a change, and later ones of this author, left to what changes or removes the same resources. */
+  #guarded(operations: readonly Operation[], results: readonly OperationResult[]): readonly Operation[] {
     const tags = new Map(results.map(({ data, meta }) => [data?.id, meta?.etag]));
-    return inverse.map(operation => {
-      let tag = operation.op === "update" ? tags.get((operation.data as Partial<Resource>).id) : undefined;
+    return operations.map(({ meta: _, ...operation }) => {
+      const { op, ref, data } = operation;
+      const id = op === "update" ? (data as Partial<Resource>).id : op === "remove" ? ref?.id : undefined;
+      let tag = id === undefined ? undefined : tags.get(id);
       if (tag === undefined) return operation;
-      for (let next = this.#next.get(tag); next !== undefined; next = this.#next.get(tag)) tag = next;
+      for (let next: string | undefined = tag; next !== undefined; next = this.#next.get(id + tag))
+        tag = next;
       return { ...operation, meta: { if_match: tag } };
     });
   }
 }
 
-async function resolved(inverse: UndoableChange["inverse"]): Promise<Inverse> {
-  return typeof inverse === "function" ? await inverse() : { operations: inverse, note: "" };
+/** A sentence about what was turned, and what the platform answered. */
+type Moved = readonly [string | null, readonly OperationResult[]];
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 let shared: History | undefined;

@@ -11,7 +11,7 @@ import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import { titleOf } from "../results.ts";
 import type { Rundown } from "../run/rundown.ts";
-import { type History, historyOf, type OpenEditor, type OperationResult } from "../undo.ts";
+import { type History, historyOf, type OpenEditor, type OperationResult, type Step } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { nameOf, pathOf } from "./contents.ts";
 import { Drafts, type KeptDraft } from "./drafts.ts";
@@ -213,6 +213,7 @@ export class Editing implements OpenEditor {
         ? [...this.#typed.slice(0, -1), { ...last, after }]
         : [...this.#typed, { place, before: this.#mine, after }];
     this.#mine = after;
+    this.#history.undone.value = [];
     this.#changed();
   }
 
@@ -287,7 +288,7 @@ export class Editing implements OpenEditor {
       );
       const etag = (await call.whole()).headers.get("etag") ?? "";
       if (this.#heardEtag === this.#etag) this.#heardEtag = etag;
-      this.#history.follow(this.#etag, etag);
+      this.#history.follow(this.id, this.#etag, etag);
       this.#history.note(this.#stepOf(pick(this.#base, changes), attributes));
       this.#etag = etag;
       this.#base = { ...this.#base, ...attributes };
@@ -326,22 +327,37 @@ export class Editing implements OpenEditor {
     this.saved.value = { kind: "refused", text: passedText };
   }
 
-  /** Saves what can be saved, and takes what was typed last back if it cannot; else rests until `resume`. */
-  async settle(): Promise<string | null> {
+  async settle(): Promise<void> {
     await this.#rest();
     await this.save();
     await this.#rest();
-    const last = this.#typed.at(-1);
-    if (this.#changes.length > 0 && last !== undefined) {
-      this.#typed = this.#typed.slice(0, -1);
-      const { attributes, paths } = takeBack(last.before, last.after, this.#mine);
-      this.#mine = attributes;
-      if (this.#rival === null) this.#changed();
-      else this.#join(this.#rival);
-      return `${namesOf(paths)} of “${titleOf(attributes)}”, which was not saved`;
-    }
     this.#goOn = this.#begin();
-    return null;
+  }
+
+  takeBackTyped(): Step | null {
+    const last = this.#typed.at(-1);
+    if (this.#changes.length === 0 || last === undefined) return null;
+    this.#typed = this.#typed.slice(0, -1);
+    const paths = this.#revert(last.before, last.after);
+    const label = `${namesOf(paths)} of “${titleOf(this.#mine)}”, which was not saved`;
+    const turn: Step["turn"] = async () => {
+      const isOpen = this.#history.editor === this;
+      if (isOpen) {
+        this.#typed = [...this.#typed, last];
+        this.#revert(last.after, last.before);
+      }
+      return { operations: [], note: isOpen ? "" : "Its editor is closed", isDone: isOpen, back: () => turn };
+    };
+    return { label, turn };
+  }
+
+  /** Takes the change from `before` to `after` back in what is not saved. Returns what that changed. */
+  #revert(before: Attributes, after: Attributes): readonly Path[] {
+    const { attributes, paths } = takeBack(before, after, this.#mine);
+    this.#mine = attributes;
+    if (this.#rival === null) this.#changed();
+    else this.#join(this.#rival);
+    return paths;
   }
 
   resume(results: readonly OperationResult[]): void {
@@ -372,7 +388,7 @@ export class Editing implements OpenEditor {
     return end;
   }
 
-  #stepOf(before: Attributes, after: Attributes): ReturnType<typeof editStep> {
+  #stepOf(before: Attributes, after: Attributes): Step {
     const edit = { id: this.id, before, after, title: titleOf({ ...this.#base, ...after }) };
     return editStep(edit, { rundown: this.#rundown, read: () => this.#read() });
   }

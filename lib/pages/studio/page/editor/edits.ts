@@ -3,7 +3,7 @@
 import type { Path } from "../../../../base/json/mod.ts";
 import type { Resource } from "../api.ts";
 import type { Rundown } from "../run/rundown.ts";
-import type { Inverse } from "../undo.ts";
+import type { Step } from "../undo.ts";
 import { nameOf } from "./contents.ts";
 import { type Attributes, changedPaths, takeBack } from "./merge.ts";
 
@@ -81,12 +81,11 @@ interface Around {
 }
 
 /** Returns what takes a saved change back, but for what others have changed since. */
-export function editStep(
-  { id, title, before, after }: Edit,
-  { rundown, read }: Around,
-): { readonly label: string; readonly inverse: () => Promise<Inverse> } {
+export function editStep(edit: Edit, around: Around): Step {
+  const { id, title, before, after } = edit;
+  const { rundown, read } = around;
   const label = `${namesOf(changedPaths(before, after))} of “${title}”`;
-  const inverse = async (): Promise<Inverse> => {
+  const turn: Step["turn"] = async () => {
     const [{ element, etag }, { withoutPassedTimes }] = await Promise.all([
       read(),
       import("../plan/copies.ts"),
@@ -101,13 +100,15 @@ export function editStep(
       ...(overwritten.length > 0 ? [`Somebody has changed ${namesOf(overwritten)} since`] : []),
       ...(frozen.length > 0 ? [`Fans have seen ${frozen.map(name => nameOf([name])).join(", ")}`] : []),
     ].join(". ");
-    if (left.length === 0) return { operations: [], note: notes };
     const sent = pick({ ...now, ...attributes }, left.some(isTime) ? [...left, ...times] : left);
+    const back = (): Step["turn"] =>
+      editStep({ id, title, before: pick(now, Object.keys(sent)), after: sent }, around).turn;
+    if (left.length === 0) return { operations: [], note: notes, back };
     const data = { type: "elements", id, attributes: sent };
     const { operations, note } = withoutPassedTimes(rundown, [
       { op: "update", data, meta: { if_match: etag } },
     ]);
-    return { operations, note: [notes, note].filter(text => text !== "").join(". ") };
+    return { operations, note: [notes, note].filter(text => text !== "").join(". "), back };
   };
-  return { label, inverse };
+  return { label, turn };
 }

@@ -145,6 +145,14 @@ export function withoutPassedTimes(
   };
 }
 
+/** Returns operations as they fit the time at which they are sent. */
+export function inTime(rundown: Rundown, operations: readonly Operation[]): () => Promise<Inverse> {
+  return async () => {
+    await rundown.readEvent();
+    return withoutPassedTimes(rundown, operations);
+  };
+}
+
 /** Returns what copies elements, with what is inside, into another event as drafts. @throws {GrandstandError} */
 export async function copying(
   context: ViewContext,

@@ -8,7 +8,7 @@ import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
 import type { Item } from "../run/rundown.ts";
 import { Act, Dialog, DialogButtons } from "../ui.tsx";
-import { makeOperations, type Operation } from "../undo.ts";
+import type { Inverse, Operation, OperationResult } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { copying } from "./copies.ts";
 import { Shift } from "./shift.tsx";
@@ -121,9 +121,13 @@ function Copy({ context, desk, items, close }: CopyProps) {
     void desk.attempt("", async () => {
       const ids = items.map(each => each.id);
       const { operations, lids } = await copying(context, rundown, { ids, event });
-      const results = await makeOperations(context.api, operations);
       const label = `Copy ${lids.length} elements to ${textOf(event, "name")}`;
-      desk.history.note({ label, inverse: removalOf(results) });
+      const again = async (): Promise<Inverse> => {
+        const found = await context.api.control.readEvent({ eventId: id });
+        const copies = await copying(context, rundown, { ids, event: found as unknown as Resource });
+        return { operations: copies.operations, note: "" };
+      };
+      await desk.history.make({ label, operations, inverse: removalOf, again });
       context.announce(`Copied to ${textOf(event, "name")}: ${lids.length}`);
     });
   }
@@ -167,12 +171,8 @@ function Copy({ context, desk, items, close }: CopyProps) {
   );
 }
 
-/** Returns what deletes new elements again, unless somebody has changed one since. */
-export function removalOf(results: Awaited<ReturnType<typeof makeOperations>>): readonly Operation[] {
-  const tags = new Map(results.map(({ data, meta }) => [data?.id ?? "", meta?.etag ?? ""]));
-  return [...tags].map(([id, tag]) => ({
-    op: "remove",
-    ref: { type: "elements", id },
-    meta: { if_match: tag },
-  }));
+/** Returns what deletes new elements again. */
+export function removalOf(results: readonly OperationResult[]): readonly Operation[] {
+  const ids = new Set(results.flatMap(({ data }) => data?.id ?? []));
+  return [...ids].map(id => ({ op: "remove", ref: { type: "elements", id } }));
 }

@@ -8,9 +8,8 @@ import { messageOf } from "../problem.ts";
 import type { Desk } from "../run/desk.ts";
 import { clockText } from "../run/row.tsx";
 import { Dialog, DialogButtons } from "../ui.tsx";
-import { makeOperations } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
-import { additionsOf } from "./copies.ts";
+import { additionsOf, inTime } from "./copies.ts";
 import { removalOf } from "./many.tsx";
 import { type Pasted, type PastedRow, readPasted } from "./paste.ts";
 
@@ -54,8 +53,8 @@ export function PasteDialog({ context, desk, types, locales, close }: PasteProps
     }));
     const { operations, ids } = await additionsOf(eventId, elements);
     try {
-      const results = await makeOperations(context.api, operations);
-      desk.history.note({ label: `Paste ${count} elements`, inverse: removalOf(results) });
+      const again = inTime(rundown, operations);
+      await desk.history.make({ label: `Paste ${count} elements`, operations, inverse: removalOf, again });
       context.announce(`Made: ${count}`);
       close();
       await rundown.refresh();

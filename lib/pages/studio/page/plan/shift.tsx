@@ -6,7 +6,7 @@ import { clockText } from "../run/row.tsx";
 import { type Item, timecodeOf, zoneOf } from "../run/rundown.ts";
 import { Dialog, DialogButtons } from "../ui.tsx";
 import type { Inverse, Operation } from "../undo.ts";
-import { operationsMax, withoutPassedTimes } from "./copies.ts";
+import { inTime, operationsMax } from "./copies.ts";
 import { secondsOf } from "./times.ts";
 
 interface ShiftProps {
@@ -55,13 +55,13 @@ export function Shift({ desk, ids, close }: ShiftProps) {
         ...to(item, timeOf(desk, offsetOf(item) + by)),
         ...(item.etag !== undefined && { meta: { if_match: item.etag } }),
       }));
-      const inverse = async (): Promise<Inverse> => {
-        await desk.rundown.readEvent();
-        const back = (item: Item): Operation =>
-          to(item, { start_mode: "timecode", start_offset: offsetOf(item) });
-        return withoutPassedTimes(desk.rundown, timed.map(back));
+      const shiftedBy = (seconds: number): (() => Promise<Inverse>) => {
+        const shifted = (item: Item): Operation =>
+          to(item, { start_mode: "timecode", start_offset: offsetOf(item) + seconds });
+        return inTime(desk.rundown, timed.map(shifted));
       };
-      const results = await desk.history.make({ label, operations, inverse });
+      const change = { label, operations, inverse: shiftedBy(0), again: shiftedBy(by) };
+      const results = await desk.history.make(change);
       desk.rundown.take(results.map(({ data }) => data));
     });
   }

@@ -8,7 +8,15 @@ import { hrefOf } from "../places.ts";
 import { messageOf } from "../problem.ts";
 import { optionsOf, textsOfTemplate, titleOf } from "../results.ts";
 import { ask, type MenuItem } from "../ui.tsx";
-import { attributesToCopy, type History, historyOf, makeOperations, type Operation } from "../undo.ts";
+import {
+  attributesToCopy,
+  type History,
+  historyOf,
+  type Inverse,
+  makeOperations,
+  type Operation,
+  type OperationResult,
+} from "../undo.ts";
 import { refusalOf, type ViewContext } from "../view.ts";
 import { type Item, type Rundown, timecodeOf, zoneOf } from "./rundown.ts";
 
@@ -190,9 +198,17 @@ export class Desk {
     const row = items.length === 1 ? first.id : "";
     return await this.attempt(row, async () => {
       const { restoring } = await import("../plan/copies.ts");
-      const inverse = await restoring(this.#context, this.rundown, ids);
-      const operations = ids.map(id => ({ op: "remove", ref: { type: "elements", id } }) as const);
-      await this.history.make({ label: `Delete ${named}`, operations, inverse });
+      const removing = (each: readonly string[]): readonly Operation[] =>
+        each.map(id => ({ op: "remove", ref: { type: "elements", id } }));
+      let restore = await restoring(this.#context, this.rundown, ids);
+      const again = async (results: readonly OperationResult[]): Promise<Inverse> => {
+        const made = results.slice(0, ids.length).flatMap(({ data }) => data?.id ?? []);
+        await this.rundown.refresh();
+        restore = await restoring(this.#context, this.rundown, made);
+        return { operations: removing(made), note: "" };
+      };
+      const inverse = (): Promise<Inverse> => restore();
+      await this.history.make({ label: `Delete ${named}`, operations: removing(ids), inverse, again });
       for (const id of ids) this.rundown.remove(id);
       this.#context.announce(`Deleted: ${named}`);
     });
@@ -270,7 +286,7 @@ export class Desk {
     });
     const label = `Move “${titleOf(item.attributes)}”`;
     const isDone = await this.attempt(id, async () => {
-      await this.history.make({ label, operations: [order(after)], inverse: [order(before)] });
+      await this.history.make({ label, operations: [order(after)], inverse: () => [order(before)] });
     });
     if (!isDone) this.#place(before);
   }
