@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
+import { until } from "../support/until.ts";
 import { assertAccessible, assertFits, openStudioWorld, press, type StudioWorld } from "./_studio.ts";
 
 describe("settings in the studio", { skip: browserAvailable() }, () => {
@@ -132,6 +133,7 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     await page.goto(`${world.url}/studio#/projects/${ids.project}/settings`);
     for (const name of ["Services", "Identity", "Mails"])
       await press(form.locator("summary", { hasText: name }));
+    await form.getByRole("button", { name: "Add Mails" }).click();
     await form.getByLabel("Sender").fill("Club");
     await form.getByLabel("Code login", { exact: true }).selectOption("on");
     await form.getByLabel("Code login link").fill("no address");
@@ -143,6 +145,7 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     await form.getByLabel("Code login link").fill("");
     await form.getByLabel("Texts").fill("{");
     await press(form.getByRole("button", { name: "Undo all" }));
+    await form.getByRole("button", { name: "Add Mails" }).click();
     await form.getByLabel("Sender").fill("Club");
     await form
       .getByLabel("Leaderboards", { exact: true })
@@ -152,6 +155,24 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     const { identity, leaderboards } = (await world.author("GET", path)).json.data.attributes.services;
     assert.deepEqual(identity, { requireSignature: true, mails: { sender: "Club" } });
     assert.equal(leaderboards[0].id, "points");
+    const section = form.locator("details", { has: page.locator("summary", { hasText: "Show" }) }).last();
+    await press(section.locator("summary").first());
+    await form.getByRole("button", { name: "Add Show" }).click();
+    await form.getByLabel("Logo").fill("https://club.example/logo.svg");
+    await form.getByRole("button", { name: "Remove Mails" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await press(save);
+    await until("both are stored", async () => {
+      const { services: now } = (await world.author("GET", path)).json.data.attributes;
+      return now.show?.logo !== undefined && now.identity.mails === undefined;
+    });
+    const { show } = (await world.author("GET", path)).json.data.attributes.services;
+    assert.deepEqual(show, {
+      logo: "https://club.example/logo.svg",
+      font: "system",
+      signIn: "email",
+      actions: {},
+    });
     assert.deepEqual(faults, []);
   });
 

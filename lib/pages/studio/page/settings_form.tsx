@@ -8,7 +8,7 @@ import type { Resource } from "./api.ts";
 import { Moved, SaveRow } from "./documents/editor.tsx";
 import { type Live, useSaved } from "./documents/saved.ts";
 import { instantOf, localIn, ownZone } from "./plan/zones.ts";
-import { Problem } from "./ui.tsx";
+import { ask, Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
 interface Schema {
@@ -187,27 +187,64 @@ function hintOf({ description = "", format }: Schema, place: Place, zone: string
   return format === "unix-time" ? `${words.replace(/, in Unix seconds.*/, "")}, in ${zone}` : words;
 }
 
-/** Values inside one, and in JSON those that have no field. */
+/** Values inside one, and in JSON those that have no field. A section of a project can be added and removed. */
 function Group({ form, schema, place }: FieldProps) {
   const { properties = {}, description } = schema;
   const value = valueAt(form.value, place);
+  const isSection = place[0] === "services" && place.length > 1;
   const group = useRef<HTMLDetailsElement>(null);
+  const name = labelOf(place);
   const isWrong = form.faults.some(fault => fault.pointer.startsWith(`${pointerOf(place)}/`));
   useEffect(() => {
     if (isWrong && group.current !== null) group.current.open = true;
   }, [isWrong]);
   const others = Object.fromEntries(
     Object.keys(isMembers(value) ? value : {})
-      .filter(name => !(name in properties))
-      .map(name => [name, {}]),
+      .filter(each => !(each in properties))
+      .map(each => [each, {}]),
   );
+  async function remove(): Promise<void> {
+    const text = "What it says is lost once you save. The platform goes on with what it does without it.";
+    if (await ask({ title: `Remove “${name}”?`, text, confirm: "Remove" })) form.set(place, undefined);
+  }
   return (
     <details ref={group}>
-      <summary>{labelOf(place)}</summary>
+      <summary>{name}</summary>
       {description !== undefined && <p class="quiet">{hintOf(schema, place, form.zone)}</p>}
-      <Fields form={form} schemas={{ ...properties, ...others }} place={place} />
+      {isSection && value === undefined ? (
+        <button
+          type="button"
+          aria-label={`Add ${name}`}
+          disabled={form.isReadOnly}
+          onClick={() => {
+            form.set(place, defaultsOf(properties));
+            group.current?.querySelector("summary")?.focus();
+          }}
+        >
+          Add
+        </button>
+      ) : (
+        <Fields form={form} schemas={{ ...properties, ...others }} place={place} />
+      )}
+      {isSection && value !== undefined && (
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Remove ${name}`}
+          disabled={form.isReadOnly}
+          onClick={() => void remove()}
+        >
+          Remove…
+        </button>
+      )}
     </details>
   );
+}
+
+/** Returns what a section has as it is added. */
+function defaultsOf(properties: NonNullable<Schema["properties"]>): Members {
+  const entries = Object.entries(properties).map(([name, schema]) => [name, schema.default]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
 interface ControlProps extends FieldProps {
