@@ -290,12 +290,10 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.press("c");
     await page.clock.runFor(600);
     await page.keyboard.press("t");
-    await row(page, "Rail")
-      .getByText(/Cannot publish the wrapper before its children/)
-      .waitFor();
+    await row(page, "Rail").getByText("before its children: publish “Inside” first").waitFor();
     assert.equal(await stateOf(group), "non_scheduled");
-    await row(page, "Inside").waitFor();
-    await row(page, "Rail").focus();
+    await page.locator(".item strong", { hasText: "Inside" }).waitFor();
+    await row(page, "Rail").first().focus();
     await page.keyboard.press("c");
     await page.clock.runFor(600);
     await page.keyboard.press("t");

@@ -389,6 +389,18 @@ export class Desk {
     );
   }
 
+  /** Names elements in place of their ids, and who changed them last. */
+  async #named(text: string): Promise<string> {
+    const isUnknown = (text.match(idPattern) ?? []).some(id => this.rundown.item(id) === undefined);
+    if (isUnknown) await this.rundown.refresh().catch(() => {});
+    return text.replace(idPattern, id => {
+      const item = this.rundown.item(id);
+      const author = item === undefined ? null : this.rundown.changedBy(id);
+      const title = item === undefined ? id : `“${titleOf(item.attributes)}”`;
+      return author === null ? title : `${title}, which ${author} has changed,`;
+    });
+  }
+
   /** Does something for a row, which says what was refused. Returns whether it was done. */
   async attempt(
     id: string,
@@ -402,13 +414,15 @@ export class Desk {
       return true;
     } catch (error) {
       const row = error instanceof GrandstandError ? rowOf(error) : id;
-      this.rundown.fault(row).value = messageOf(error);
+      this.rundown.fault(row).value = await this.#named(messageOf(error));
       return false;
     } finally {
       this.busy.value = this.busy.value.filter(each => each !== id);
     }
   }
 }
+
+const idPattern = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 const said: Readonly<Record<Exclude<ElementAction, "publish">, string>> = {
   stop: "Stopped",

@@ -133,6 +133,7 @@ export class Rundown {
   #offset = Date.now() - performance.now();
   #knownNow = 0;
   #lastChange = "";
+  #newest: LiveAuthoring | null = null;
   #reads = new Set<string>();
 
   /** `isByClock` has what comes next in the order of time, in place of that of the show. */
@@ -407,6 +408,7 @@ export class Rundown {
   #hearAuthors({ now, presence, changes }: LiveAuthoring): void {
     if (now !== this.#knownNow) this.#offset = now - performance.now();
     this.#knownNow = now;
+    this.#newest = { now, presence, changes };
     const place = `events/${this.eventId}/run`;
     this.colleagues.value = presence.authors
       .filter(author => author.place === place && !author.id.endsWith(this.#windowId))
@@ -420,6 +422,14 @@ export class Rundown {
       if (change.op === "remove" && known !== undefined) this.remove(change.id);
       else if (known !== undefined && known.value.etag !== change.etag) this.#readAgain(change.id);
     }
+  }
+
+  /** Returns who changed an element last, if that is somebody else who is here. */
+  changedBy(id: string): string | null {
+    const { changes, presence } = this.#newest ?? {};
+    const entry = changes?.entries.findLast(each => each.changes.some(change => change.id === id));
+    const author = presence?.authors.find(each => each.user_id === entry?.by);
+    return author === undefined || author.user_id === this.#context.user.value?.id ? null : author.name;
   }
 
   /** Reads one element, or the event with its elements, once at a time. */
