@@ -45,6 +45,13 @@ export interface Addressee extends Person {
   isClear: boolean;
 }
 
+/** A person who signs in at an OpenID provider. */
+export interface Visitor extends Person {
+  /** Keys of logins that the app has sent, and of those that let the person in. */
+  readonly sent: Set<string>;
+  readonly ended: Set<string>;
+}
+
 /** A user of a tenant. */
 export class UserModel {
   readonly userId: string;
@@ -94,6 +101,8 @@ export class TenantModel {
   readonly people: Person[] = [];
   /** The one of them who logs in by codes. */
   addressee: Addressee | null = null;
+  /** The one who signs in at the provider. */
+  visitor: Visitor | null = null;
   /** Token of the app, with which users log in by code. */
   clientToken = "";
   /** Header fields of a back end that may do anything. */

@@ -4,6 +4,7 @@ import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Mail, WebhookMessage } from "../../lib/base/outbound/outbound.ts";
 import { WebhookError } from "../../lib/base/outbound/outbound.ts";
 import type { Batch, Blobs, Limiter, Partition, Queue, Read, Store } from "../../lib/storage/mod.ts";
+import type { OpenIdProvider } from "./openid_provider.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** The other end of all processes. */
@@ -14,6 +15,7 @@ export interface Servers {
   readonly limiter: Limiter;
   readonly mails: Mail[];
   readonly webhooks: WebhookMessage[];
+  readonly provider: OpenIdProvider;
 }
 
 /** How often calls fail, from 0 to 1 each. */
@@ -113,6 +115,15 @@ export function connect(servers: Servers, connection: Connection) {
           .change("webhook", async () => void servers.webhooks.push(message))
           .catch((error: unknown) => {
             throw error instanceof AppError ? new WebhookError(error.message) : error;
+          }),
+    },
+    remote: {
+      deadline: () => new AbortController().signal,
+      fetch: (url: string, init: RequestInit) =>
+        link
+          .change("openid provider", async () => servers.provider.answer(url, init))
+          .catch((error: unknown) => {
+            throw error instanceof AppError ? new TypeError("fetch failed") : error;
           }),
     },
   };

@@ -112,6 +112,18 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: "apply: state => ({ ...consume(state, hash), writes: [] }) }",
   },
   {
+    name: "a login at a provider ends again and again",
+    file: "lib/fans/identity/openid_logins.ts",
+    text: "answer: used === null,",
+    replacement: "answer: true,",
+  },
+  {
+    name: "a guest who signs in at a provider stays apart",
+    file: "lib/fans/identity/providers/openid_login.ts",
+    text: "await mergeAnonymous(context, call, { pair, into: user.userId });",
+    replacement: "void [mergeAnonymous, pair];",
+  },
+  {
     name: "a guest who is merged twice brings points twice",
     file: "lib/fans/loyalty/merge_users.ts",
     text: "if (stored !== null || isEmpty) return null;",

@@ -128,8 +128,9 @@ export class SimulatedProcess {
       skew: () => this.skewMs,
     };
     let requests = 0;
+    const { remote, ...connected } = connect(servers, connection);
     return await createPlatform({
-      ...connect(servers, connection),
+      ...connected,
       secret: testSecret,
       passwordKernels: quickKernels(),
       clock: () => Math.floor(scheduler.now + this.skewMs),
@@ -141,7 +142,7 @@ export class SimulatedProcess {
       exports: { intervalMs: 0, openMax: 100, kernels: exportKernels },
       http: { requestId: () => `${this.name}-request-${requests++}` },
       rateLimits: "off",
-      identity: { limits: "off" },
+      identity: { limits: "off", remote },
     });
   }
 

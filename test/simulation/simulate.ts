@@ -13,6 +13,7 @@ import { endCodeLogins, playCodeLogin } from "./actors/code_logins.ts";
 import { playFan } from "./actors/fans.ts";
 import { playJoins } from "./actors/joins.ts";
 import { playMember } from "./actors/members.ts";
+import { endOpenIdLogins, playOpenIdLogin } from "./actors/openid_logins.ts";
 import { checkExports, playOperator } from "./actors/operators.ts";
 import { playProducer } from "./actors/producers.ts";
 import { checkExpiry, checkMessages, checkService, checkTenant, checkWebhooks } from "./check.ts";
@@ -98,7 +99,8 @@ async function play(world: World): Promise<void> {
     model.clientToken = (await first?.platform.clientTokens.issue(model.tenant.projectId)) ?? "";
     for (let number = 0; number < 2; number++) clients.push(playFan(world, model, number));
     clients.push(playBackEnd(world, model, model.credentials));
-    clients.push(playCodeLogin(world, model), playJoins(world, model, model.credentials));
+    clients.push(playCodeLogin(world, model), playOpenIdLogin(world, model));
+    clients.push(playJoins(world, model, model.credentials));
     clients.push(playMember(world, model, 1), playOperator(world, model));
     const [admin, novice] = [
       await tokenOf(world, model, "editor", true),
@@ -113,7 +115,10 @@ async function play(world: World): Promise<void> {
   scheduler.note("the weather clears");
   await world.heal();
   scheduler.note("all processes run");
-  for (const model of world.tenants) await endCodeLogins(world, model);
+  for (const model of world.tenants) {
+    await endCodeLogins(world, model);
+    await endOpenIdLogins(world, model);
+  }
   await settle(world);
   scheduler.note("all is settled");
   for (const model of world.tenants) await checkService(world, model);

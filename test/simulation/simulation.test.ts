@@ -26,7 +26,7 @@ const happenings: readonly string[] = [
   ...["create event", "add elements", "read event", "list elements"].map(name => `op:${name}`),
   ...["ban", "lift ban", "grant role", "take role", "put configuration", "rebuilt"].map(name => `op:${name}`),
   ...["clone event", "start", "publish", "guess", "read feed", "revoke"].map(name => `op:${name}`),
-  ...["ask for code", "log in by code", "join", "fetch data"].map(name => `op:${name}`),
+  ...["ask for code", "log in by code", "log in by openid", "join", "fetch data"].map(name => `op:${name}`),
   ...["issue token", "revoke token"].map(name => `op:${name}`),
   "client:repeats 503",
   "client:no answer",

@@ -3,6 +3,7 @@
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, otherHost } from "../support/platform.ts";
+import { issuer } from "./openid_provider.ts";
 
 /** A tenant of the simulated deployment. */
 export interface Tenant {
@@ -123,7 +124,7 @@ export async function seedTenants(store: Store, clock: () => number): Promise<vo
         ...{ id, organisationId, name: "Fans" },
         ...(name === "a" ? {} : { domain: host }),
       })),
-      projects: tenants.map(({ projectId: id, spaceId, organisationId }) => ({
+      projects: tenants.map(({ projectId: id, spaceId, organisationId, mark }) => ({
         ...{ id, spaceId, organisationId, name: "App" },
         settings: {
           leaderboards: [
@@ -131,7 +132,15 @@ export async function seedTenants(store: Store, clock: () => number): Promise<vo
             { id: "cheers", source: { type: "action", action: "cheer" } },
             { id: "manual", operator: "sum" },
           ],
-          identity: { emailVerification: "off", codeLogin: "on" },
+          identity: {
+            emailVerification: "off",
+            codeLogin: "on",
+            hostedIdp: {
+              issuer,
+              audience: `app-of-${mark}`,
+              login: { returnOrigins: [`https://${mark}.example`] },
+            },
+          },
         },
       })),
       events: [],

@@ -8,6 +8,7 @@ import {
 } from "../../adapters/memory/mod.ts";
 import { TenantModel } from "./model.ts";
 import { type Counters, count, type Servers, type Weather } from "./network.ts";
+import { OpenIdProvider } from "./openid_provider.ts";
 import { SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { seedTenants, type Tenant, tenants } from "./tenants.ts";
@@ -40,6 +41,7 @@ export class World {
       limiter: createMemoryLimiter({ clock }),
       mails: [],
       webhooks: [],
+      provider: new OpenIdProvider(clock),
     };
     const { servers, weather, counters } = this;
     const deployment = {

@@ -35,7 +35,7 @@ interface Report {
 }
 
 /** Gives points to a user; false while it is not known that they are there. */
-async function reward(
+export async function reward(
   world: World,
   model: TenantModel,
   { person, headers, userId, id }: Report,
@@ -59,13 +59,13 @@ async function reward(
   return operation.outcome === "applied";
 }
 
-async function join(
+export async function join(
   world: World,
   { tenant }: TenantModel,
   { person, headers, userId }: Omit<Report, "id">,
 ): Promise<Answer | null> {
   const path = `/internal/identity/projects/${tenant.projectId}/users/${userId}/merge`;
-  const answer = await send(world, { name: "join", tenant, headers, path, body: { into: person.name } });
+  const answer = await send(world, { name: "join", tenant, headers, path, body: { into: person.userId } });
   // The first reward of the one who stays may not have arrived.
   if (answer !== null && answer.status !== 200 && answer.status !== 404)
     world.fault(`a merge of ${userId} was refused: ${answer.text}`);
