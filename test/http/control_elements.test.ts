@@ -400,7 +400,7 @@ function elements(open: OpenStore): void {
       );
     const seen = new Set<string>();
     let isOver = false;
-    const readers = Array.from({ length: 4 }, async () => {
+    const readers = Array.from({ length: 2 }, async () => {
       while (!isOver) {
         const { status, json, text } = await call(`/events/${event}/elements?page[count]=100&sort=-position`);
         assert.equal(status, 200, text);

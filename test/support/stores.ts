@@ -1,6 +1,5 @@
 /** Runs one body of tests on several stores: in memory always, and on a real Redis and PostgreSQL where they can be started. */
 
-import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { after, describe } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
@@ -68,70 +67,118 @@ function declareOnRedis(
   skip: string | false,
   { on, server }: Servers = { on: "Redis", server: sharedRedis },
 ): void {
-  describe(`${title} (${on})`, { skip }, () => {
-    const opened: AsyncDisposable[] = [];
-    // A connection that stays open would keep the process from ending.
-    after(async () => void (await Promise.all(opened.map(store => store[Symbol.asyncDispose]()))));
-    body(async clock => {
-      const { url } = await server();
-      const store = createRedisStore({ server: url, prefix: `t:${randomUUID()}:`, clock });
-      opened.push(store);
-      return store;
-    }, "Redis");
-  });
+  const opening = async (): Promise<SharedStore> => {
+    const { url } = await server();
+    return new SharedStore(clock => createRedisStore({ server: url, prefix: "t:", clock }));
+  };
+  describe(`${title} (${on})`, { skip }, () => body(openOnProcess(on, opening), "Redis"));
 }
 
 function declareOnPostgres(title: string, body: StoreSuite<"PostgreSQL">): void {
   const skip = skipUnlessFull("on PostgreSQL") || postgresAvailable();
-  describe(`${title} (PostgreSQL)`, { skip }, () =>
-    body(async clock => new PrefixedStore(await processStore(), clock), "PostgreSQL"),
-  );
+  const opening = async (): Promise<SharedStore> => {
+    const { url } = await sharedPostgres();
+    return new SharedStore(clock => createPostgresStore({ server: url, schema: freshSchema(), clock }));
+  };
+  describe(`${title} (PostgreSQL)`, { skip }, () => body(openOnProcess("PostgreSQL", opening), "PostgreSQL"));
 }
 
-let opened: Promise<Store & PartitionLister> | undefined;
-/** The clock of the caller. */
-const clocks = new AsyncLocalStorage<() => number>();
+/** The store of all suites of the process on each database: to make a schema, or to connect, takes longer than most tests do. */
+const shared = new Map<string, Promise<SharedStore>>();
+// A connection that stays open would keep the process from ending.
+after(async () => {
+  for (const store of shared.values()) await (await store)[Symbol.asyncDispose]();
+});
 
-/** Opens the store of all suites of the process: to make a schema, or to connect, takes longer than most tests do. */
-function processStore(): Promise<Store & PartitionLister> {
-  // Without a caller, nothing has expired.
-  const clock = (): number => clocks.getStore()?.() ?? 0;
-  opened ??= sharedPostgres().then(({ url }) =>
-    createPostgresStore({ server: url, schema: freshSchema(), clock }),
-  );
-  return opened;
+function openOnProcess(on: string, opening: () => Promise<SharedStore>): OpenListingStore {
+  return async clock => {
+    const store = shared.get(on) ?? opening();
+    shared.set(on, store);
+    return new PrefixedStore(await store, clock);
+  };
 }
-after(async () => void (await (await opened)?.[Symbol.asyncDispose]()));
+
+/** A store that takes the time from the clock of each caller. */
+class SharedStore implements AsyncDisposable {
+  readonly store: Store & PartitionLister;
+  #clock: (() => number) | null = null;
+  /** Reads that are under way, all by the same clock. */
+  #reads = 0;
+  #readsEnd: Promise<void> = Promise.resolve();
+  #endReads: () => void = () => {};
+
+  constructor(open: (clock: () => number) => Store & PartitionLister) {
+    // Without a caller, nothing has expired.
+    this.store = open(() => this.#clock?.() ?? 0);
+  }
+
+  /** Reads by a clock, once the reads by other clocks have ended: a store asks for the time when it has the answer. */
+  async read<T>(clock: () => number, read: () => Promise<T>): Promise<T> {
+    while (this.#reads > 0 && this.#clock !== clock) await this.#readsEnd;
+    if (this.#reads++ === 0) {
+      this.#readsEnd = new Promise(resolve => {
+        this.#endReads = resolve;
+      });
+    }
+    this.#clock = clock;
+    try {
+      return await read();
+    } finally {
+      this.#reads -= 1;
+      if (this.#reads === 0) {
+        this.#clock = null;
+        this.#endReads();
+      }
+    }
+  }
+
+  /** Commits by a clock, for whose time a store asks at once. */
+  commit<T>(clock: () => number, commit: () => Promise<T>): Promise<T> {
+    const others = this.#clock;
+    this.#clock = clock;
+    try {
+      return commit();
+    } finally {
+      this.#clock = others;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store[Symbol.asyncDispose]();
+  }
+}
 
 /** A store that is empty at first, as all of its partitions have a name that begins with a prefix of its own. */
 class PrefixedStore implements Store, PartitionLister {
   readonly traits: Traits;
   readonly now: () => number;
-  readonly #store: Store & PartitionLister;
+  readonly #shared: SharedStore;
   readonly #prefix = `${randomUUID().slice(0, 8)}:`;
 
-  constructor(store: Store & PartitionLister, clock: () => number) {
-    this.#store = store;
-    this.traits = store.traits;
+  constructor(shared: SharedStore, clock: () => number) {
+    this.#shared = shared;
+    this.traits = shared.store.traits;
     this.now = clock;
   }
 
   read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
-    return clocks.run(this.now, () => this.#store.read(this.#prefix + partition, queries));
+    const { store } = this.#shared;
+    return this.#shared.read(this.now, () => store.read(this.#prefix + partition, queries));
   }
 
   commit(partition: string, batch: Batch): Promise<Commit> {
-    return clocks.run(this.now, () => this.#store.commit(this.#prefix + partition, batch));
+    const { store } = this.#shared;
+    return this.#shared.commit(this.now, () => store.commit(this.#prefix + partition, batch));
   }
 
   async *partitions({ prefix, record }: PartitionQuery): AsyncGenerator<readonly string[], void> {
-    for await (const group of this.#store.partitions({ prefix: this.#prefix + prefix, record })) {
+    for await (const group of this.#shared.store.partitions({ prefix: this.#prefix + prefix, record })) {
       yield group.map(name => name.slice(this.#prefix.length));
     }
   }
 
   ping(): Promise<void> {
-    return this.#store.ping();
+    return this.#shared.store.ping();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
