@@ -5,11 +5,13 @@ import { describe, it } from "node:test";
 import { conformance } from "../../../adapters/conformance/mod.ts";
 import { openFileStore } from "../../../adapters/file/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
+import { isLongRun } from "../../support/full.ts";
 
 describe("the memory store with a file journal conforms to the storage contract", () => {
   conformance({
     describe,
     it,
+    seeds: isLongRun ? [1, 2, 3, 4] : [1],
     factory: async () => {
       const clock = createTestClock();
       const directory = await mkdtemp(join(tmpdir(), "grandstand-journal-"));
