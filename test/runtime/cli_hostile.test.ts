@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { runHere } from "./command_line.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
@@ -22,6 +23,7 @@ async function serve(answer: Answer): Promise<{ readonly server: Server; readonl
   return { server, url: `http://127.0.0.1:${address.port}` };
 }
 
+/** Runs a command as a program, which reads standard input and profiles. */
 async function run(args: readonly string[], more: Record<string, string> = {}, input = "") {
   assert.ok(built !== undefined);
   const program = start([...cliCommand(built), ...args], {
@@ -34,7 +36,7 @@ async function run(args: readonly string[], more: Record<string, string> = {}, i
 
 after(() => rmSync(folder, { recursive: true }));
 
-describe("a command whose server", { concurrency: true }, () => {
+describe("a command whose server", () => {
   let url = "";
   let elsewhere = "";
   let heard = 0;
@@ -64,7 +66,7 @@ describe("a command whose server", { concurrency: true }, () => {
   const listed = (name: string, one: Answer, ...more: readonly string[]) => {
     cases.set(name, one);
     const environment = { GRANDSTAND_CONTROL_URL: url, GRANDSTAND_TOKEN: "gst_1_secret" };
-    return run(["spaces", "list", "--org", name, ...more], environment);
+    return runHere(["spaces", "list", "--org", name, ...more], environment);
   };
 
   it("answers something else is reported, without the inside of the program", async () => {
@@ -167,7 +169,7 @@ describe("a command whose file", { concurrency: true }, () => {
     ];
     for (const [name, content, expected, reason] of files) {
       if (content !== null) writeFileSync(path(name), content);
-      const { code, stdout, stderr } = await run(["loyalty", "validate", path(name)]);
+      const { code, stdout, stderr } = await runHere(["loyalty", "validate", path(name)]);
       assert.deepEqual([code, stdout], [expected, ""], `${name}: ${stderr}`);
       assert.match(stderr, reason, name);
     }

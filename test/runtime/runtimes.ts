@@ -56,9 +56,10 @@ export const runtimes: readonly Runtime[] = [
   { name: "Deno", command: [deno.path, "run", "-A"], skip: deno.skip },
 ];
 
+const folder = process.env.GRANDSTAND_TEST_DIST;
+
 /** The bundled package, which the run of the tests builds. */
 export function builtPackage(): string {
-  const folder = process.env.GRANDSTAND_TEST_DIST;
   if (folder === undefined) throw new Error("Cannot use the built package: run the tests with npm test");
   return folder;
 }
