@@ -54,7 +54,6 @@ const longest: readonly string[] = [
   "test/http/cli_settings.test.ts",
   "test/http/cli_table.test.ts",
   "test/http/events_model.test.ts",
-  "test/runtime/node_bounds.test.ts",
 ];
 
 /** The test files whose path contains one of the texts; all where there is none. */
