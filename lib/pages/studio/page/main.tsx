@@ -244,16 +244,18 @@ function Turns() {
   return (
     <>
       <Act
-        class="plain"
-        label={last === undefined ? "Undo" : `Undo: ${last.label}`}
+        class="plain turn"
+        label="Undo"
+        title={last?.label}
         refusal={last === undefined ? nothingToUndo : null}
         onPress={() => void undo()}
       >
         ↶
       </Act>
       <Act
-        class="plain"
-        label={next === undefined ? "Redo" : `Redo: ${next.label}`}
+        class="plain turn"
+        label="Redo"
+        title={next?.label}
         refusal={next === undefined ? nothingToRedo : null}
         onPress={() => void redo()}
       >

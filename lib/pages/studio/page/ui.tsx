@@ -150,7 +150,7 @@ interface ActProps {
   readonly children: ComponentChildren;
   readonly class?: string;
   readonly label?: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** A button. One that is refused keeps its place and the focus, and says why. */
