@@ -7,6 +7,7 @@
 import type { KeyRing, MasterSecret } from "../auth/mod.ts";
 import type { Authors } from "../authoring/control/access/authors.ts";
 import { Users } from "../fans/identity/mod.ts";
+import { mapConcurrent } from "../storage/background/mod.ts";
 import type { PartitionLister, Store } from "../storage/mod.ts";
 import { tenantPartition, tenantPartitions } from "../storage/mod.ts";
 
@@ -19,6 +20,8 @@ interface SealingOptions {
   readonly onProgress?: (records: number) => void;
 }
 
+/** Records that are sealed at a time. */
+const sealedAtOnce = 32;
 const claims: ReadonlySet<string> = new Set(["device", "email", "origin"]);
 
 /**
@@ -31,12 +34,12 @@ export async function sealAnew(options: SealingOptions): Promise<number> {
   const users = new Users(store, secret);
   let records = 1;
   for await (const partitions of tenantPartitions(store, { tenant: "project", record: "user" })) {
-    for (const { tenant, kind, ids } of partitions) {
+    await mapConcurrent(partitions, sealedAtOnce, async ({ tenant, kind, ids }) => {
       const [id] = ids;
-      if (tenant.project === undefined || id === undefined) continue;
+      if (tenant.project === undefined || id === undefined) return;
       if (kind === "user") await users.sealAnew(tenant.project, id);
       else if (claims.has(kind)) await users.sealClaimAnew(tenantPartition(tenant, kind, ...ids));
-    }
+    });
     records += partitions.length;
     onProgress(records);
   }
