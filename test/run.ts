@@ -35,6 +35,9 @@ const processMsMax = 900_000;
 const namedAfterMs = 300_000;
 /** Most files that share a process. */
 const sharingMax = 20;
+/** Files that start neither programs nor servers of the runtimes. */
+const sharing =
+  /^test\/(?:lib|http|repo|adapters\/(?!redis|postgres)|runtime\/(?:capacity|config|kubernetes|log_sink|periodic_work|reference|seed)\.)/;
 /** The longest files, longest first: each has a process of its own, and they start before the others. */
 const longest: readonly string[] = [
   "test/season/season.test.ts",
@@ -94,7 +97,7 @@ function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const shared: string[][] = [];
   for (const file of files) {
     if ([...longest, ...packed, ...browser].includes(file)) continue;
-    if (!/^test\/(?:lib|http|repo|adapters\/(?!redis|postgres))/.test(file)) separate.push([file]);
+    if (!sharing.test(file)) separate.push([file]);
     else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
     else shared.push([file]);
   }

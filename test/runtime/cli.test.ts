@@ -7,6 +7,7 @@ import { after, describe, it } from "node:test";
 import { groups } from "../../lib/cli/mod.ts";
 import { version } from "../../lib/mod.ts";
 import { variables } from "../../runtime/config.ts";
+import { type Outcome, runHere } from "./command_line.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
@@ -23,12 +24,6 @@ async function run(args: readonly string[], environment: Record<string, string> 
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }
 
-interface Outcome {
-  readonly code: unknown;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 describe("the command", { concurrency: true }, () => {
   it("prints its version", async () => {
     for (const args of [["version"], ["--version"]]) {
@@ -39,7 +34,7 @@ describe("the command", { concurrency: true }, () => {
   it("prints help that names every command, setting and flag", async () => {
     const commands = (await Promise.all(groups.map(({ load }) => load()))).flat();
     for (const args of [[], ["help"], ["--help"]]) {
-      const { code, stdout } = await run(args);
+      const { code, stdout } = await runHere(args);
       assert.equal(code, 0);
       for (const { words, summary } of commands) {
         const at = stdout.indexOf(`\n  ${words.join(" ")} `);
@@ -48,7 +43,7 @@ describe("the command", { concurrency: true }, () => {
         assert.ok(found !== -1 && unwrapped.includes(summary), words.join(" "));
       }
     }
-    const { code, stdout } = await run(["serve", "-h"]);
+    const { code, stdout } = await runHere(["serve", "-h"]);
     assert.equal(code, 0);
     for (const { name, flag } of variables) {
       assert.ok(stdout.includes(name) && (flag === undefined || stdout.includes(`--${flag} <`)), name);
@@ -78,7 +73,7 @@ describe("the command", { concurrency: true }, () => {
       [["--demo"], /There is no --demo/],
     ];
     for (const [args, message] of cases) {
-      const { code, stdout, stderr } = await run(args);
+      const { code, stdout, stderr } = await runHere(args);
       assert.equal(code, 2);
       assert.equal(stdout, "");
       assert.match(stderr, message);
@@ -87,7 +82,7 @@ describe("the command", { concurrency: true }, () => {
 
   it("reports all wrong settings at once, without their values", async () => {
     const environment = { GRANDSTAND_PORT: "90000", GRANDSTAND_LOG: "loud", GRANDSTAND_SECRET: "hunter2" };
-    const { code, stderr } = await run(["serve", "--metrics", "perhaps"], environment);
+    const { code, stderr } = await runHere(["serve", "--metrics", "perhaps"], environment);
     assert.equal(code, 2);
     const [, ...lines] = stderr.trimEnd().split("\n");
     assert.deepEqual(
@@ -152,7 +147,7 @@ describe("the command", { concurrency: true }, () => {
       `GRANDSTAND_SECRET=${secret}\nGRANDSTAND_DATA=${join(folder, "kept")} # a comment\n`,
     );
     const first = ["operators", "bootstrap", "--env-file", envFile, "--email", "ann@club.example"];
-    assert.match((await run(first)).stdout, /^GRANDSTAND_TOKEN=gst_/);
+    assert.match((await runHere(first)).stdout, /^GRANDSTAND_TOKEN=gst_/);
     const missing = await run(["serve", "--env-file", join(folder, "none")]);
     // Node 20 looks for this flag behind the program's name too, and complains first.
     assert.ok(missing.code === 2 || missing.code === 9);
