@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after } from "node:test";
-import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { after, afterEach, beforeEach } from "node:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Seed } from "../../lib/fans/directory/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
@@ -21,6 +21,16 @@ type Mail = Parameters<NonNullable<PlatformOptions["mailer"]>["send"]>[0];
 let launched: Promise<Browser> | undefined;
 let built: ReturnType<typeof buildPage> | undefined;
 after(async () => (await launched)?.close());
+
+/** Contexts that the running test has opened. Those of a suite stay until its world ends. */
+let own: BrowserContext[] = [];
+beforeEach(() => {
+  own = [];
+});
+// A page that stays open goes on to read and to paint.
+afterEach(async () => {
+  for (const context of own) await context.close();
+});
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -79,8 +89,8 @@ export async function openStudioWorld({
     token,
     author: (method, path, data) =>
       world.call(`/api/v2${path}`, { method, token, headers: mediaType, ...(data && { body: { data } }) }),
-    open: (place, { token: own = token, ...contextOptions } = {}) =>
-      openPage(server.url, { path: `/studio${place}`, token: own, ...contextOptions }),
+    open: (place, { token: signedIn = token, ...contextOptions } = {}) =>
+      openPage(server.url, { path: `/studio${place}`, token: signedIn, ...contextOptions }),
     async dispose() {
       for (const context of (await launched)?.contexts() ?? []) await context.close();
       await server.stop();
@@ -103,6 +113,7 @@ export async function openPage(
   // Without motion a place is where it will be, and nothing is drawn for ever.
   const calm = { viewport: { width: 1_200, height: 900 }, reducedMotion: "reduce" } as const;
   const context = await browser.newContext({ ...calm, ...options });
+  own.push(context);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", error => faults.push(String(error)));
