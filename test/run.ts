@@ -176,8 +176,8 @@ let counted = false;
 const stop = new AbortController();
 const options = {
   files: await bundle(processesOf(files)),
-  // One more than there are cores, as some tests wait for programs and for Redis.
-  concurrency: availableParallelism() + 1,
+  // More than there are cores, as many tests wait for programs, browsers and databases.
+  concurrency: availableParallelism() + 2,
   timeout: processMsMax,
   signal: stop.signal,
 };

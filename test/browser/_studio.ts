@@ -142,7 +142,7 @@ export async function assertAccessible(page: Page): Promise<void> {
   ] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const found = (await page.evaluate(
-      `(() => { ${axe}; return axe.run(${JSON.stringify(options)}); })()`,
+      `(() => { if (!self.axe) { ${axe} } return self.axe.run(${JSON.stringify(options)}); })()`,
     )) as {
       readonly violations: readonly {
         readonly id: string;

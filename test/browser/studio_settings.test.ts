@@ -151,10 +151,9 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
       .getByLabel("Leaderboards", { exact: true })
       .fill(JSON.stringify([{ ...boards[0], id: "points" }]));
     await press(save);
-    await page.getByText("Saved.").waitFor({ state: "attached" });
-    const { identity, leaderboards } = (await world.author("GET", path)).json.data.attributes.services;
-    assert.deepEqual(identity, { requireSignature: true, mails: { sender: "Club" } });
-    assert.equal(leaderboards[0].id, "points");
+    const stored = async () => (await world.author("GET", path)).json.data.attributes.services;
+    await until("the board is stored", async () => (await stored()).leaderboards[0].id === "points");
+    assert.deepEqual((await stored()).identity, { requireSignature: true, mails: { sender: "Club" } });
     const section = form.locator("details", { has: page.locator("summary", { hasText: "Show" }) }).last();
     await press(section.locator("summary").first());
     await form.getByRole("button", { name: "Add Show" }).click();
@@ -163,11 +162,10 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await press(save);
     await until("both are stored", async () => {
-      const { services: now } = (await world.author("GET", path)).json.data.attributes;
+      const now = await stored();
       return now.show?.logo !== undefined && now.identity.mails === undefined;
     });
-    const { show } = (await world.author("GET", path)).json.data.attributes.services;
-    assert.deepEqual(show, {
+    assert.deepEqual((await stored()).show, {
       logo: "https://club.example/logo.svg",
       font: "system",
       signIn: "email",
