@@ -41,6 +41,15 @@ const others: readonly UserRecordKind[] = [
   },
 ];
 
+type Format = typeof import("./user_data_format.ts");
+let format: Format | undefined;
+
+/** Loads the form of the records, once in a process. */
+export async function loadFormat(): Promise<Format> {
+  format ??= await import("./user_data_format.ts");
+  return format;
+}
+
 interface UserDataServices {
   readonly store: Store;
   readonly sessions: Sessions;
@@ -62,14 +71,14 @@ export function createUserData(services: UserDataServices): UserData {
   return {
     kinds,
     async describe() {
-      const { membersOf } = await import("./user_data_format.ts");
+      const { membersOf } = await loadFormat();
       return kinds.map(({ stored: _, name: kind, ...rest }) => {
         const members = membersOf(kind);
         return members === undefined ? { kind, ...rest } : { kind, ...rest, members };
       });
     },
     async *read(organisationId, userId) {
-      const { shownData } = await import("./user_data_format.ts");
+      const { shownData } = await loadFormat();
       const projectIds = await projectsOf(store, organisationId);
       const waiting = [userId];
       for (const id of waiting) {

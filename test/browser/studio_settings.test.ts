@@ -46,8 +46,7 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
     const changes = page.getByRole("region", { name: "What a push changes" });
     assert.match((await changes.textContent()) ?? "", /skin › values › all\s*changed\s*dark\s*light/);
     await assertAccessible(page);
-    await page.getByRole("button", { name: "Push to the project" }).focus();
-    await page.keyboard.press("Enter");
+    await press(page.getByRole("button", { name: "Push to the project" }));
     await page.getByText("The settings are live.").waitFor({ state: "attached" });
     await page.getByText("No difference.").waitFor();
     assert.deepEqual(await stored(), [setting("skin", "light"), setting("horn", true)]);

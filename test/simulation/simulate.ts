@@ -6,6 +6,7 @@ import { checkPassword } from "../../lib/auth/passwords/mod.ts";
 import { actionShards, topicOf } from "../../lib/fans/audience/worker/queued_action.ts";
 import { loadCiphers } from "../../lib/fans/identity/users.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
+import { loadFormat } from "../../lib/platform/user_data.ts";
 import { testSecret } from "../support/platform.ts";
 import { endRebuilds, playAdmin } from "./actors/admins.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
@@ -63,7 +64,7 @@ async function warmUp(): Promise<void> {
   const store = createMemoryStore();
   const platform = await createPlatform({ store, secret: testSecret, logger: silentLogger });
   await platform.close();
-  await loadCiphers();
+  await Promise.all([loadCiphers(), loadFormat()]);
   await checkPassword("the first one loads the list of common ones");
 }
 
