@@ -176,8 +176,8 @@ let counted = false;
 const stop = new AbortController();
 const options = {
   files: await bundle(processesOf(files)),
-  // More than there are cores, as many tests wait for programs, browsers and databases.
-  concurrency: availableParallelism() + 2,
+  // One more than there are cores, as some tests wait for programs, browsers and databases.
+  concurrency: availableParallelism() + 1,
   timeout: processMsMax,
   signal: stop.signal,
 };
