@@ -1,4 +1,5 @@
 /** One address that leads to a server, and to another one later, as a virtual address or a load balancer does. */
+
 import assert from "node:assert/strict";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { AppError } from "../../lib/base/errors/mod.ts";

@@ -8,14 +8,14 @@ import type { Limiter } from "../../lib/storage/mod.ts";
 import { sampleSize } from "../support/full.ts";
 import { openMemoryLimiter, openRedisLimiter } from "../support/limiters.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnDatabases } from "../support/stores.ts";
 
 const noLogin = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
 const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
 const here = "192.0.2.1";
 const elsewhere = "198.51.100.1";
 
-describeOnStores("the limits on identity operations", (open, on) => {
+describeOnDatabases("the limits on identity operations", (open, on) => {
   async function limited(
     test: (world: TestPlatform) => Promise<void>,
     { identity = {}, rateLimits = {} }: Pick<PlatformOptions, "identity" | "rateLimits"> = {},

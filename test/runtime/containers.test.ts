@@ -148,7 +148,7 @@ describe("an image of the Dockerfile", {
   const folder = mkdtempSync(join(tmpdir(), "grandstand-image-"));
   let image: Image;
   before(() => {
-    // What `npm ci` installs here is there, as whoever runs the tests has run it.
+    // What `npm ci` would install here is there: these tests run from it.
     const installed = `mkdir node_modules && find '${root}node_modules' -mindepth 1 -maxdepth 1 ! -name .cache -exec cp -a -t node_modules {} +`;
     const inPlaceOf = { "npm ci --no-audit --no-fund": installed };
     image = buildImage(textOf("Dockerfile"), { context: root, folder, inPlaceOf });

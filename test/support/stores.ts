@@ -1,4 +1,4 @@
-/** Runs one body of tests on several stores: in memory always, and on a real Redis and PostgreSQL where they can be started. */
+/** Runs one body of tests on several stores: in memory, and on a real Redis and PostgreSQL where they can be started. */
 
 import { randomUUID } from "node:crypto";
 import { after, describe } from "node:test";
