@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -220,9 +220,21 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     }
     await page.keyboard.press("Delete");
     await dialog.getByText("Delete 2 elements?").waitFor();
+    // Undo is pressed while the answer to the deletion is on its way.
+    let arrive = (): void => {};
+    const arrived = new Promise<void>(resolve => {
+      arrive = resolve;
+    });
+    const hold = async (route: Route): Promise<void> => {
+      const response = await route.fetch();
+      await arrived;
+      await route.fulfill({ response });
+    };
+    await page.route("**/operations", hold, { times: 1 });
     await press(dialog.getByRole("button", { name: "Delete" }));
     await until("they are gone", async () => (await namesOf(event)).join() === "Inside,Early,Late");
     await page.keyboard.press("Control+z");
+    arrive();
     await until(
       "they are back",
       async () => (await namesOf(event)).join() === "First,Rail,Inside,Early,Late",

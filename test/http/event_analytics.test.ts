@@ -9,6 +9,7 @@ import { EventReader } from "../support/event_stream.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { createManualTimer } from "../support/timer.ts";
+import { until } from "../support/until.ts";
 import { operatorHeaders } from "./_control_examples.ts";
 import { Show } from "./_show.ts";
 
@@ -154,12 +155,13 @@ describeOnEveryStore("the analytics of an event", open => {
       world.clock.advance(liveIntervalMs);
       await time.advance(liveIntervalMs);
     };
+    const watching = async (): Promise<number> => (await analyticsOf(world, show.eventId)).watching;
     for (let count = 0; count < 3; count++) await tick();
-    assert.equal((await analyticsOf(world, show.eventId)).watching, 2);
+    await until("both are counted", async () => (await watching()) === 2);
     await Promise.all([one?.leave(), two?.leave()]);
     world.clock.advance(30_000);
     await time.advance(liveIntervalMs);
-    assert.equal((await analyticsOf(world, show.eventId)).watching, 0);
+    await until("nobody is counted", async () => (await watching()) === 0);
   });
 
   it("end with the event", async t => {

@@ -88,11 +88,19 @@ export class History {
     this.#api = api;
   }
 
-  /** Makes a change that can be taken back. @throws {GrandstandError} */
-  async make({ label, operations, inverse, again }: UndoableChange): Promise<readonly OperationResult[]> {
-    const results = await this.#send(operations);
-    this.note({ label, turn: this.#turnOf(inverse, again ?? (() => operations), results) });
-    return results;
+  /** Makes a change that can be taken back; a function first reads what the change needs. @throws {GrandstandError} */
+  make(change: UndoableChange | (() => Promise<UndoableChange>)): Promise<readonly OperationResult[]> {
+    return this.#queue(async () => {
+      const { label, operations, inverse, again } = typeof change === "function" ? await change() : change;
+      const results = await this.#send(operations);
+      this.note({ label, turn: this.#turnOf(inverse, again ?? (() => operations), results) });
+      return results;
+    });
+  }
+
+  /** Lets what comes next wait for a change that is made otherwise and notes itself. */
+  waitFor(change: Promise<void>): void {
+    void this.#queue(() => change);
   }
 
   /** Remembers a change that was made otherwise. Nothing that was taken back before can be done again. */
@@ -112,7 +120,7 @@ export class History {
    * @throws {GrandstandError} With status 412, somebody has changed the resource since.
    */
   undo(): Promise<string | null> {
-    return this.#queue(async editor => {
+    return this.#turned(async editor => {
       const typed = editor?.takeBackTyped() ?? null;
       if (typed === null) return await this.#move(this.done, this.undone, "taken back");
       this.undone.value = [...this.undone.value, typed];
@@ -122,11 +130,18 @@ export class History {
 
   /** Does again what was taken back last, as long as nothing else was changed since. @see {@linkcode History.undo} */
   redo(): Promise<string | null> {
-    return this.#queue(() => this.#move(this.undone, this.done, "done again"));
+    return this.#turned(() => this.#move(this.undone, this.done, "done again"));
   }
 
-  #queue(run: (editor: OpenEditor | null) => Promise<Moved>): Promise<string | null> {
-    const turn = this.#turn.then(async () => {
+  /** Runs one after another, so that a change that is still under way is taken back too. */
+  #queue<Result>(run: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(run);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  #turned(run: (editor: OpenEditor | null) => Promise<Moved>): Promise<string | null> {
+    return this.#queue(async () => {
       const { editor } = this;
       await editor?.settle();
       let moved: Moved = [null, []];
@@ -137,8 +152,6 @@ export class History {
         editor?.resume(moved[1]);
       }
     });
-    this.#turn = turn.catch(() => {});
-    return turn;
   }
 
   async #move(from: Signal<readonly Step[]>, to: Signal<readonly Step[]>, what: string): Promise<Moved> {

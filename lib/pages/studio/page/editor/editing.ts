@@ -148,7 +148,7 @@ export class Editing implements OpenEditor {
     until.addEventListener("abort", () => {
       stop();
       if (this.#history.editor === this) this.#history.editor = null;
-      void this.save();
+      this.#history.waitFor(this.#rest().then(() => this.save()));
     });
   }
 

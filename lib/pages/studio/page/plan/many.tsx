@@ -120,15 +120,19 @@ function Copy({ context, desk, items, close }: CopyProps) {
     close();
     void desk.attempt("", async () => {
       const ids = items.map(each => each.id);
-      const { operations, lids } = await copying(context, rundown, { ids, event });
-      const label = `Copy ${lids.length} elements to ${textOf(event, "name")}`;
-      const again = async (): Promise<Inverse> => {
-        const found = await context.api.control.readEvent({ eventId: id });
-        const copies = await copying(context, rundown, { ids, event: found as unknown as Resource });
-        return { operations: copies.operations, note: "" };
-      };
-      await desk.history.make({ label, operations, inverse: removalOf, again });
-      context.announce(`Copied to ${textOf(event, "name")}: ${lids.length}`);
+      const name = textOf(event, "name");
+      let count = 0;
+      await desk.history.make(async () => {
+        const { operations, lids } = await copying(context, rundown, { ids, event });
+        count = lids.length;
+        const again = async (): Promise<Inverse> => {
+          const found = await context.api.control.readEvent({ eventId: id });
+          const copies = await copying(context, rundown, { ids, event: found as unknown as Resource });
+          return { operations: copies.operations, note: "" };
+        };
+        return { label: `Copy ${count} elements to ${name}`, operations, inverse: removalOf, again };
+      });
+      context.announce(`Copied to ${name}: ${count}`);
     });
   }
   return (

@@ -197,18 +197,20 @@ export class Desk {
     if (!(await ask({ title: `Delete ${named}?`, text, confirm: "Delete" }))) return false;
     const row = items.length === 1 ? first.id : "";
     return await this.attempt(row, async () => {
-      const { restoring } = await import("../plan/copies.ts");
-      const removing = (each: readonly string[]): readonly Operation[] =>
-        each.map(id => ({ op: "remove", ref: { type: "elements", id } }));
-      let restore = await restoring(this.#context, this.rundown, ids);
-      const again = async (results: readonly OperationResult[]): Promise<Inverse> => {
-        const made = results.slice(0, ids.length).flatMap(({ data }) => data?.id ?? []);
-        await this.rundown.refresh();
-        restore = await restoring(this.#context, this.rundown, made);
-        return { operations: removing(made), note: "" };
-      };
-      const inverse = (): Promise<Inverse> => restore();
-      await this.history.make({ label: `Delete ${named}`, operations: removing(ids), inverse, again });
+      await this.history.make(async () => {
+        const { restoring } = await import("../plan/copies.ts");
+        const removing = (each: readonly string[]): readonly Operation[] =>
+          each.map(id => ({ op: "remove", ref: { type: "elements", id } }));
+        let restore = await restoring(this.#context, this.rundown, ids);
+        const again = async (results: readonly OperationResult[]): Promise<Inverse> => {
+          const made = results.slice(0, ids.length).flatMap(({ data }) => data?.id ?? []);
+          await this.rundown.refresh();
+          restore = await restoring(this.#context, this.rundown, made);
+          return { operations: removing(made), note: "" };
+        };
+        const inverse = (): Promise<Inverse> => restore();
+        return { label: `Delete ${named}`, operations: removing(ids), inverse, again };
+      });
       for (const id of ids) this.rundown.remove(id);
       this.#context.announce(`Deleted: ${named}`);
     });
