@@ -105,6 +105,11 @@ export class LiveStreams {
     }
   }
 
+  /** Has a source read soon, as it has changed. */
+  wake(key: string): void {
+    this.#watchers.get(key)?.wake();
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const watcher of this.#watchers.values()) watcher.stop();
@@ -273,7 +278,8 @@ class SourceWatcher {
   #holds = 0;
   #view: LiveView | null = null;
   #viewedAt = 0;
-  #wake: () => void = () => {};
+  #changedAt = 0;
+  #endPause: () => void = () => {};
   #isStopped = false;
 
   constructor(source: LiveSource, options: WatcherOptions) {
@@ -331,9 +337,15 @@ class SourceWatcher {
     for (const { listeners } of this.groups.values()) for (const listener of [...listeners]) listener.end();
   }
 
+  /** Ends the pause, unless listeners had a change in its time. */
+  wake(): void {
+    const { clock, intervalMs } = this.#options;
+    if (clock() - this.#changedAt >= intervalMs()) this.#endPause();
+  }
+
   stop(): void {
     this.#isStopped = true;
-    this.#wake();
+    this.#endPause();
   }
 
   #messageOf({ event, wrap, messages }: PartGroup, limit: number): LiveMessage {
@@ -349,8 +361,10 @@ class SourceWatcher {
   }
 
   async #read(): Promise<void> {
-    this.#view = await this.source.read(this.#view);
+    const last = this.#view;
+    this.#view = await this.source.read(last);
     this.#viewedAt = this.#options.clock();
+    if (this.#view !== last) this.#changedAt = this.#viewedAt;
   }
 
   async #run(): Promise<void> {
@@ -376,11 +390,11 @@ class SourceWatcher {
   #pause(): Promise<void> {
     return new Promise(resolve => {
       const cancel = this.#options.timer(resolve, this.#options.intervalMs());
-      this.#wake = () => {
+      this.#endPause = () => {
         cancel();
         resolve();
       };
-      if (this.#isStopped) this.#wake();
+      if (this.#isStopped) this.#endPause();
     });
   }
 }

@@ -14,6 +14,7 @@ import type { Control, LoginServices } from "../authoring/control/mod.ts";
 import {
   ActionCounts,
   EventAnalytics,
+  feedKey,
   keepAnswer,
   Owners,
   Sources,
@@ -98,7 +99,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const leaderboards = createLeaderboards({ ...shared, readRecordedScore, startTiming });
   const { users, userIndex } = createIndexedUsers(shared);
   const places = new Places({ store, random });
-  const shows = createShows(options, { places, directory });
+  const shows = createShows(options, { places, directory, leaderboards });
   const { elements, actionCounts } = shows;
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKeys(secret, "webhook", spaceId, id);
@@ -198,9 +199,10 @@ function createExports(
 
 function createShows(
   { store, clock, timer, logger, random }: ResolvedOptions,
-  { places, directory }: Pick<Services, "places" | "directory">,
+  { places, directory, leaderboards }: Pick<Services, "places" | "directory" | "leaderboards">,
 ) {
-  const sources = new Sources({ store, places, clock });
+  const changed = (eventId: string): void => leaderboards.live.wake(feedKey("history", eventId));
+  const sources = new Sources({ store, places, clock, changed });
   const owners = new Owners({ store, places, directory, clock });
   const elements = new VotedElements({
     owners,

@@ -32,7 +32,15 @@ export interface LiveOptions {
   readonly watched: (eventId: string, count: number) => void;
 }
 
-type ReadFeed = (id: string) => Promise<object | null>;
+/** Age in ms of a history that listeners are sent: they hear of a publication a second after it at most, however it is read meanwhile. */
+const historyAgeMsMax = 100;
+
+type ReadFeed = (id: string, maxAgeMs?: number) => Promise<object | null>;
+
+/** Returns the key under which streams share a feed. */
+export function feedKey(name: "listings" | "history" | "livestats", id: string): string {
+  return `${name}/${id}`;
+}
 
 interface LiveServices extends LiveOptions {
   readonly feeds: Readonly<Record<"listings" | "history" | "livestats", ReadFeed>>;
@@ -137,21 +145,24 @@ class Pages {
   feed(name: "listings" | "history" | "livestats", id: string): PagePart {
     const { feeds, live, watched } = this.#services;
     const read = feeds[name];
+    const key = feedKey(name, id);
     return {
       path: [name],
-      name: `${name}/${id}`,
+      name: key,
       event: name,
       wrap: data => `{"${name}":${data}}`,
       async locate() {
         const feed = await read(id);
         if (feed === null) throw unknownFeed();
-        const listeners = name === "history" ? live.listenersOf(`${name}/${id}`) : 0;
+        const listeners = name === "history" ? live.listenersOf(key) : 0;
         if (listeners > 0) watched(id, listeners);
         return {
-          key: `${name}/${id}`,
-          // Read a moment ago: an event that has been removed since is missed with the next read.
-          read: async last =>
-            last instanceof FeedView && last.feed === feed ? last : new FeedView(feed, last),
+          key,
+          async read(last) {
+            // An event that has been removed since is missed with the next look.
+            const newest = (name === "history" && (await read(id, historyAgeMsMax))) || feed;
+            return last instanceof FeedView && last.feed === newest ? last : new FeedView(newest, last);
+          },
         };
       },
     };

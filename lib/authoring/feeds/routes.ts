@@ -23,7 +23,8 @@ export function feedRoutes(options: LiveOptions & { readonly sources: Sources; r
   const latest = keeper(clock, latestResultsOf);
   const live = keeper(clock, liveStatsOf);
   const readListings = async (id: string) => shown(await sources.project(id), listings);
-  const readHistory = async (id: string) => shown(await sources.event(id), history);
+  const readHistory = async (id: string, maxAgeMs?: number) =>
+    shown(await sources.event(id, maxAgeMs), history);
   const readLiveStats = async (id: string) => shown(await sources.counted(id), live);
   return [
     feedRoute("projects", `${feedPaths.projects}/listings.json`, {

@@ -83,6 +83,8 @@ interface SourcesOptions {
   readonly places: Places;
   /** Unix ms. */
   readonly clock: () => number;
+  /** Hears which events this process has changed. */
+  readonly changed: (eventId: string) => void;
 }
 
 /** Reads the sources of feeds through caches. What has not changed keeps its object; null: there is no such thing. */
@@ -112,13 +114,16 @@ export class Sources {
     this.#counts = new Cache({ ...common, maxAgeMs: countsAgeMsMax });
   }
 
-  async event(id: string): Promise<EventSource | null> {
-    return await this.#events.getOrLoad(id, () => this.#loadEvent(id));
+  /** Returns an event as it was at most `maxAgeMs` ago. */
+  async event(id: string, maxAgeMs = ageMsMax): Promise<EventSource | null> {
+    const now = this.#options.clock() + ageMsMax - maxAgeMs;
+    return await this.#events.getOrLoad(id, () => this.#loadEvent(id), now);
   }
 
   /** Forgets an event that has changed. */
   forget(id: string): void {
     this.#events.delete(id);
+    this.#options.changed(id);
   }
 
   /** Reads an event that may have changed since it was read last. Callers who arrive during a read share the next one. */

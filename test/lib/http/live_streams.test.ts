@@ -104,6 +104,24 @@ describe("live boards", () => {
     assert.equal(board.reads, 4);
   });
 
+  it("read a board at once when it is woken, unless it has changed within a second", async () => {
+    const reader = await listen();
+    await reader.next();
+    board.names = ["bob"];
+    now += liveIntervalMs;
+    live.wake("another board");
+    live.wake("board");
+    assert.equal(await data(reader), "bob of 3");
+    board.names = ["cid"];
+    now += liveIntervalMs - 1;
+    live.wake("board");
+    await settle();
+    assert.equal(board.reads, 2);
+    now += 1;
+    live.wake("board");
+    assert.equal(await data(reader), "cid of 3");
+  });
+
   it("read a board once for all listeners, whatever their limits", async () => {
     const readers = await Promise.all([1, 2, 3].map(limit => listen({ limit })));
     assert.deepEqual(await Promise.all(readers.map(data)), ["ann of 3", "ann,bob of 3", "ann,bob,cid of 3"]);
