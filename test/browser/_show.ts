@@ -1,6 +1,5 @@
 /** The show of a test platform: events, their elements, and the pages of fans. */
 
-import assert from "node:assert/strict";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { systemTimer } from "../../lib/http/requests/body.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
@@ -92,7 +91,7 @@ export const question = (text: string, ...options: readonly string[]) => ({
 
 /** Waits for what follows from figures, which are written a moment after the actions they count. */
 export async function waitForFigure({ clock }: ShowWorld, shown: Locator): Promise<void> {
-  for (let tries = 10; ; tries--) {
+  for (let tries = 30; ; tries--) {
     clock.advance(pastCachesMs);
     try {
       return await shown.waitFor({ timeout: 2_000 });
@@ -102,11 +101,10 @@ export async function waitForFigure({ clock }: ShowWorld, shown: Locator): Promi
   }
 }
 
-/** Pictures a page; into the folder that `PICTURES` names, too. */
+/** Pictures a page into the folder that `PICTURES` names, for somebody to look at. */
 export async function picture(page: Page, name: string): Promise<void> {
   const { PICTURES: folder } = process.env;
-  const png = await page.screenshot(folder === undefined ? {} : { path: `${folder}/E1-${name}.png` });
-  assert.ok(png.length > 1_000);
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/E1-${name}.png` });
 }
 
 /** Opens a platform with the show, and a running event. */

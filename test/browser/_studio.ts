@@ -21,6 +21,8 @@ type Mail = Parameters<NonNullable<PlatformOptions["mailer"]>["send"]>[0];
 let launched: Promise<Browser> | undefined;
 let built: ReturnType<typeof buildPage> | undefined;
 after(async () => (await launched)?.close());
+/** Longest wait for what a page shows, in ms. */
+const shownMsMax = 60_000;
 
 /** Contexts that the running test has opened. Those of a suite stay until its world ends. */
 let own: BrowserContext[] = [];
@@ -66,7 +68,6 @@ export async function openStudioWorld({
   readonly openStore?: OpenStore;
 } = {}): Promise<StudioWorld> {
   built ??= buildPage();
-  launched ??= launchBrowser();
   const files = await built;
   const mails: Mail[] = [];
   const time = createManualTimer();
@@ -99,6 +100,20 @@ export async function openStudioWorld({
   };
 }
 
+/** Opens a context of the browser of this process. It is closed when the test ends. */
+export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  launched ??= launchBrowser();
+  const context = await (await launched).newContext(options);
+  context.setDefaultTimeout(shownMsMax);
+  own.push(context);
+  return context;
+}
+
+/** Lets the clock of a page stand, so that nothing happens by time on a slow machine before the test says so. */
+export async function holdClock(page: Page): Promise<void> {
+  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 5_000));
+}
+
 /** Opens a page of a server, with a producer's token unless it is null. */
 export async function openPage(
   url: string,
@@ -108,12 +123,9 @@ export async function openPage(
     ...options
   }: BrowserContextOptions & { readonly path: string; readonly token?: string | null },
 ): Promise<OpenedPage> {
-  const browser = await launched;
-  assert.ok(browser);
   // Without motion a place is where it will be, and nothing is drawn for ever.
   const calm = { viewport: { width: 1_200, height: 900 }, reducedMotion: "reduce" } as const;
-  const context = await browser.newContext({ ...calm, ...options });
-  own.push(context);
+  const context = await openContext({ ...calm, ...options });
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", error => faults.push(String(error)));
@@ -121,7 +133,6 @@ export async function openPage(
     const isRefusal = /Failed to load resource/.test(message.text());
     if (message.type() === "error" && !isRefusal) faults.push(message.text());
   });
-  page.setDefaultTimeout(30_000);
   await page.clock.install({ time: 1_750_000_000_000 });
   if (token !== null) {
     const entry = [`token of ${url}`, token] as const;

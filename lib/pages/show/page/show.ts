@@ -117,6 +117,7 @@ export class Show {
   /** What the live region says. */
   readonly said = signal("");
   #heardAt = performance.now();
+  #arrival: ReturnType<typeof setTimeout> | undefined;
   #watching = new AbortController();
   #joining: Promise<FanUser> | null = null;
   #admitted: Promise<void> = Promise.resolve();
@@ -177,7 +178,8 @@ export class Show {
     this.follow();
     const fan = await this.client.session.user();
     if (fan !== null && this.fan.value === null) this.#setFan(fan);
-    if (this.event?.state === "current") setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
+    if (this.event?.state === "current")
+      this.#arrival = setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
     setInterval(() => {
       // The next round reads what this one could not.
       if (!document.hidden && this.fan.value !== null) this.#readNotices().catch(() => {});
@@ -189,6 +191,8 @@ export class Show {
   #setFan(fan: FanUser | null): void {
     const before = this.fan.value;
     this.fan.value = fan;
+    // Whoever signs out is no guest before the next vote.
+    clearTimeout(this.#arrival);
     if (fan !== null) this.ended.value = null;
     // What a guest has goes over to the account.
     this.votes.belongTo(fan?.userId ?? null, before?.provider === "anonymous" ? before.userId : null);
@@ -268,7 +272,8 @@ export class Show {
   }
 
   async #arrive(): Promise<void> {
-    if (document.hidden || this.fan.value !== null) return;
+    // At Me fans say who they are.
+    if (document.hidden || this.fan.value !== null || location.hash.startsWith("#/me")) return;
     // The first vote tries again, and says what is wrong.
     await this.join().catch(() => {});
   }
