@@ -2,27 +2,26 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { browserAvailable } from "../support/browser.ts";
 import { exif, jpegWith, pngWith, secrets, webpWith } from "../support/photos.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { openContext } from "./_studio.ts";
 
 describe("uploaded pictures in a browser", { skip: browserAvailable() }, () => {
-  let browser: Browser;
   let page: Page;
   let world: TestPlatform;
   let headers: Readonly<Record<string, string>>;
   before(async () => {
-    browser = await launchBrowser();
-    page = await browser.newPage();
+    page = await (await openContext()).newPage();
     world = await openPlatform(async clock => createMemoryStore({ clock }));
     const { authors } = world.platform;
     const { id: userId } = await authors.findOrCreate("sam@club.example", { operator: true });
     headers = { authorization: `Bearer ${(await authors.createToken({ userId, name: "Tests" })).token}` };
   });
   after(async () => {
-    await browser?.close();
+    await page?.context().close();
     await world?.dispose();
   });
 

@@ -24,7 +24,7 @@ import {
   tabTo,
   text,
 } from "./_dialogue.ts";
-import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
+import { assertAccessible, assertFits, holdClock, openStudioWorld, type StudioWorld } from "./_studio.ts";
 
 const pngUrl =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -97,6 +97,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     await page.getByLabel("Event name").waitFor();
     await focusIs(page.locator(".block.text:not(.field)"));
     await assertAccessible(page);
+    await holdClock(page);
     await tabTo(page, page.getByLabel("Event name"));
     await page.keyboard.type("Final");
     await page.keyboard.press("Enter");
@@ -111,6 +112,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     await page.getByText("64 %", { exact: true }).waitFor();
     await focusIs(note);
     assert.equal(await note.inputValue(), "typed while it polls");
+    await page.clock.resume();
     await assertAccessible(page);
     await page.clock.runFor(5_000);
     await page.getByText("12 created").waitFor();
@@ -341,6 +343,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     await page.reload();
     await start.waitFor();
     assert.deepEqual(Object.keys(sent[2] ?? {}).sort(), ["key", "scope"]);
+    await holdClock(page);
     await start.click();
     await page.getByRole("progressbar").waitFor();
     await setHidden(page, true);

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
-import type { Browser } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { createDocs } from "../../lib/pages/docs/mod.ts";
 import { serve } from "../../runtime/node.ts";
 import { buildDocs } from "../../runtime/services/pages.ts";
-import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { browserAvailable } from "../support/browser.ts";
 import { testSecret } from "../support/platform.ts";
+import { openContext } from "./_studio.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** In the dark colours alone are other ones. */
@@ -21,7 +21,6 @@ const rules = {
 };
 
 describe("the documentation in a browser", { skip: browserAvailable() }, () => {
-  let browser: Browser;
   let platform: Platform;
   let server: Awaited<ReturnType<typeof serve>>;
   before(async () => {
@@ -34,17 +33,15 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
       docs,
     });
     server = await serve(platform.fetch, { port: 0 });
-    browser = await launchBrowser();
   });
   after(async () => {
-    await browser?.close();
     await server?.stop();
     await platform?.close();
   });
 
   it("fits a phone, is accessible in both themes, and leads from the root to an operation by search", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
-      const context = await browser.newContext({ viewport: { width: 375, height: 740 }, colorScheme });
+      const context = await openContext({ viewport: { width: 375, height: 740 }, colorScheme });
       const page = await context.newPage();
       const faults: string[] = [];
       page.on("console", message => {
@@ -87,13 +84,12 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
       await page.getByRole("searchbox").fill("gdpr delete account");
       await page.getByRole("link", { name: "Delete an account" }).waitFor();
       assert.deepEqual(faults, []);
-      await context.close();
     }
   });
 
   it("keeps words whole and cells readable, on a phone and on a desktop", async () => {
     for (const width of [390, 1_280]) {
-      const context = await browser.newContext({ viewport: { width, height: 800 } });
+      const context = await openContext({ viewport: { width, height: 800 } });
       const page = await context.newPage();
       for (const path of ["/docs", "/docs/guides/loyalty", "/docs/api/loyalty", "/docs/api/control"]) {
         await page.goto(server.url + path);
@@ -102,12 +98,11 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
         assert.deepEqual(narrow, [], `${path} has narrow cells at ${width} pixels`);
         assert.deepEqual(broken, [], `${path} breaks words at ${width} pixels`);
       }
-      await context.close();
     }
   });
 
   it("can be read without script", async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
+    const context = await openContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${server.url}/docs/guides/loyalty`);
     assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Loyalty");
@@ -115,7 +110,6 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
     await page.locator("summary").first().click();
     await page.getByRole("navigation").getByRole("link", { name: "Exports" }).click();
     assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Exports");
-    await context.close();
   });
 });
 

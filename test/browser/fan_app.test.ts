@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import type { Browser } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
@@ -12,14 +11,14 @@ import { createFanClient, loyalty } from "../../lib/client/mod.ts";
 import { createPlatform, type Platform, seedDemo, silentLogger } from "../../lib/mod.ts";
 import { serve } from "../../runtime/node.ts";
 import { textOf } from "../repo/files.ts";
-import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { browserAvailable } from "../support/browser.ts";
+import { holdClock, openContext } from "./_studio.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
   let platform: Platform;
   let servers: Awaited<ReturnType<typeof serve>>[];
-  let browser: Browser;
   let projectId: string;
 
   before(async () => {
@@ -54,10 +53,8 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
         { port: 0, graceMsMax: 0 },
       ),
     ]);
-    browser = await launchBrowser();
   });
   after(async () => {
-    await browser.close();
     for (const server of servers) await server.stop();
     await platform.close();
   });
@@ -67,9 +64,8 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     const rival = createFanClient({ url, projectId, areas: { loyalty } });
     await rival.session.register({ provider: "noLogin", username: "<b>Kim</b>" });
     for (let time = 0; time < 3; time++) await rival.loyalty.reportAction({ body: { action: "share" } });
-    const context = await browser.newContext();
+    const context = await openContext();
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
     const faults: unknown[] = [];
     page.on("pageerror", error => faults.push(error));
     await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
@@ -93,7 +89,6 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
       fetch(address, { headers: { "last-event-id": "7" } }).then(({ ok }) => ok);
     assert.ok(await page.evaluate(goOn, board), "a live board can go on across origins");
     const tab = await context.newPage();
-    tab.setDefaultTimeout(10_000);
     await tab.goto(page.url());
     await tab.getByRole("button", { name: "Log out" }).click();
     // The first tab follows the second.
@@ -108,8 +103,7 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
 
   it("keeps its session in memory in a sandboxed frame, which has neither storage nor locks", async () => {
     const [url = "", app = ""] = servers.map(server => server.url);
-    const page = await browser.newPage();
-    page.setDefaultTimeout(30_000);
+    const page = await (await openContext()).newPage();
     const faults: unknown[] = [];
     page.on("pageerror", error => faults.push(error));
     const address = `${app}/?url=${encodeURIComponent(url)}&project=${projectId}`;
@@ -127,8 +121,7 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
 
   it("lets go of the stream while nobody sees the page, and shows the board when somebody does", async () => {
     const [url = "", app = ""] = servers.map(server => server.url);
-    const page = await browser.newPage();
-    page.setDefaultTimeout(30_000);
+    const page = await (await openContext()).newPage();
     const turn = (isHidden: boolean): Promise<void> =>
       page.evaluate(value => {
         Object.defineProperty(document, "hidden", { configurable: true, value });
@@ -152,14 +145,13 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     t.after(() => api.stop());
     const { url } = api;
     const app = servers[1]?.url;
-    const context = await browser.newContext();
+    const context = await openContext();
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
     await page.clock.install();
     await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
     await page.locator("#board li").first().waitFor({ state: "attached" });
     // From here on no timer of the page ends.
-    await page.clock.pauseAt(Date.now() + 1_000);
+    await holdClock(page);
     await context.setOffline(true);
     const lost = page.waitForEvent("requestfailed");
     await api.stop();

@@ -1,31 +1,24 @@
 /** The `EventSource` of a browser on a live board, whose server restarts. */
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { build } from "esbuild";
-import type { Browser } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Handler } from "../../lib/mod.ts";
 import { type Server, serve } from "../../runtime/node.ts";
 import { senderOf, starting } from "../../runtime/server/gate.ts";
 import { BoardWriter } from "../http/_boards.ts";
-import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { browserAvailable } from "../support/browser.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
+import { openContext } from "./_studio.ts";
 
 /** Fewer than a browser opens to one server. */
 const sources = 4;
 
 describe("live boards of a page in a browser", { skip: browserAvailable() }, () => {
-  let browser: Browser;
   const worlds: TestPlatform[] = [];
-  before(async () => {
-    browser = await launchBrowser();
-  });
-  after(async () => {
-    await browser.close();
-    await Promise.all(worlds.map(world => world.dispose()));
-  });
+  after(() => Promise.all(worlds.map(world => world.dispose())));
 
   async function openWorld(): Promise<TestPlatform> {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));
@@ -37,7 +30,7 @@ describe("live boards of a page in a browser", { skip: browserAvailable() }, () 
     const first = await openWorld();
     let server: Server = await serve(first.platform.fetch, { port: 0 });
     const port = Number(new URL(server.url).port);
-    const page = await browser.newPage();
+    const page = await (await openContext()).newPage();
     await page.goto(`${server.url}/healthz`);
     const board = `/projects/${ids.project}/leaderboards/overall`;
     await page.evaluate(
@@ -104,7 +97,7 @@ describe("live boards of a page in a browser", { skip: browserAvailable() }, () 
     const world = await openWorld();
     const server = await serve(world.platform.fetch, { port: 0, graceMsMax: 0 });
     const { live } = world.platform.leaderboards;
-    const page = await browser.newPage();
+    const page = await (await openContext()).newPage();
     t.after(async () => {
       await page.close();
       await server.stop();
@@ -156,7 +149,7 @@ describe("live boards of a page in a browser", { skip: browserAvailable() }, () 
   it("are one stream for an EventSource, too", async t => {
     const world = await openWorld();
     const server = await serve(world.platform.fetch, { port: 0, graceMsMax: 0 });
-    const page = await browser.newPage();
+    const page = await (await openContext()).newPage();
     t.after(async () => {
       await page.close();
       await server.stop();

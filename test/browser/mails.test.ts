@@ -7,16 +7,15 @@ import {
   poolMailKinds,
   writePoolMail,
 } from "../../lib/fans/identity/providers/managed_pool/mails.ts";
-import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { browserAvailable } from "../support/browser.ts";
+import { openContext } from "./_studio.ts";
 
 const link = `https://club.example/enter?lang=de#email=${"long".repeat(40)}%40example.org&code=12345678`;
 const name = `FC <img src=x> "Süd" & 'Söhne'`;
 
 describe("mails to fans", { skip: browserAvailable() }, () => {
-  it("fit a phone in every language, dark too, and show names as they are", async t => {
-    const browser = await launchBrowser();
-    t.after(() => browser.close());
-    const context = await browser.newContext({ viewport: { width: 360, height: 640 }, colorScheme: "dark" });
+  it("fit a phone in every language, dark too, and show names as they are", async () => {
+    const context = await openContext({ viewport: { width: 360, height: 640 }, colorScheme: "dark" });
     const page = await context.newPage();
     const subjects = new Set<string>();
     for (const locale of mailLanguages) {

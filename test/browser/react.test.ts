@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
@@ -24,7 +24,8 @@ import { useFan } from "../../lib/client/react.ts";
 import { createPlatform, type Platform, seedDemo, silentLogger } from "../../lib/mod.ts";
 import { type Server, serve } from "../../runtime/node.ts";
 import { AccountApp, App, areas } from "../runtime/examples/react_app.tsx";
-import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { browserAvailable } from "../support/browser.ts";
+import { openContext } from "./_studio.ts";
 
 const accountIssuer = "https://accounts.club.example";
 const resolveDir = fileURLToPath(new URL("../..", import.meta.url));
@@ -90,7 +91,6 @@ describe("a page in React", { skip: browserAvailable() }, () => {
   let platform: Platform;
   let api: Server;
   let pages: Server;
-  let browser: Browser;
   let organisationId: string;
   let projectId: string;
   let eventId: string;
@@ -148,19 +148,15 @@ describe("a page in React", { skip: browserAvailable() }, () => {
       return new Response((await sites.identity.issueSpaceToken({ body })).accessToken);
     };
     pages = await serve(answer, { port: 0, graceMsMax: 0 });
-    browser = await launchBrowser();
   });
   after(async () => {
-    await browser?.close();
     await pages?.stop();
     await api?.stop();
     await platform?.close();
   });
 
   async function open(path = ""): Promise<Page> {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    const page = await (await openContext()).newPage();
     page.on("pageerror", error => faults.push(String(error)));
     page.on("console", message => {
       if (message.type() === "error" && !message.text().startsWith("Failed to load"))

@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
+import { until } from "../support/until.ts";
 import { openShowWorld, question, type ShowWorld } from "./_show.ts";
 import { assertAccessible } from "./_studio.ts";
 
@@ -21,12 +22,10 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
   after(() => world.dispose());
 
   /** Waits for the mail of a kind to an address. */
-  async function mailOf(page: Page, kind: string, to = "kim@fans.example") {
-    for (;;) {
-      const mail = world.mails.find(each => each.kind === kind && each.to === to);
-      if (mail !== undefined) return mail;
-      await page.waitForTimeout(20);
-    }
+  async function mailOf(kind: string, to = "kim@fans.example") {
+    const found = () => world.mails.find(each => each.kind === kind && each.to === to);
+    await until("the mail is sent", () => found() !== undefined);
+    return found() ?? assert.fail();
   }
 
   /** Keeps the points of a guest by a typed code, and signs another fan in by the link of the mail. */
@@ -42,7 +41,7 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
       await page.getByText("Keep your points").click();
       await page.getByLabel("E-mail").fill(email);
       await page.getByRole("button", { name: "Mail me a code" }).click();
-      return await mailOf(page, "loginCode", email);
+      return await mailOf("loginCode", email);
     }
     await world.publish("poll", question("Who?", "Kim", "Lee"));
     await page.getByRole("link", { name: "Now" }).click();
@@ -83,9 +82,7 @@ describe("accounts on the show", { skip: browserAvailable() }, () => {
       await page.getByLabel("Password").fill(password);
     }
     async function enterCode(kind: string): Promise<void> {
-      await page
-        .getByLabel("Code from the e-mail to kim@fans.example")
-        .fill((await mailOf(page, kind)).code ?? "");
+      await page.getByLabel("Code from the e-mail to kim@fans.example").fill((await mailOf(kind)).code ?? "");
       await page.getByRole("button", { name: "Confirm" }).click();
     }
     await fill("a long and good password");

@@ -93,16 +93,17 @@ describe("the show in other pages", { skip: browserAvailable() }, () => {
 
   /** Waits until the frame is exactly as high as the page in it and as a test asks, with nothing beside it. */
   async function waitForHeight(frame: Frame, isRight: (height: number) => boolean): Promise<number> {
-    for (let tries = 100; ; tries--) {
+    let shown = 0;
+    await until("the frame is as high as its content", async () => {
       const [has, content, needed, wide] = await frame.evaluate(() => {
         const { scrollHeight, scrollWidth, clientWidth } = document.documentElement;
         const { height } = document.getElementById("page")?.getBoundingClientRect() ?? { height: 0 };
         return [innerHeight, Math.ceil(height), scrollHeight, scrollWidth - clientWidth] as const;
       });
-      if (has === content && has === needed && wide === 0 && isRight(has)) return has;
-      assert.ok(tries > 0, `a frame of ${has} px has ${content} px of ${needed} px, too wide by ${wide} px`);
-      await frame.waitForTimeout(50);
-    }
+      shown = has;
+      return has === content && has === needed && wide === 0 && isRight(has);
+    });
+    return shown;
   }
 
   it("counts votes without a storage, tells the host, and is as high as its content", async () => {
@@ -135,7 +136,7 @@ describe("the show in other pages", { skip: browserAvailable() }, () => {
     const allowed = await visit(plain());
     await allowed.poll.waitFor();
     const { page, faults } = await visit(plain(), { host: stranger });
-    while (faults.length === 0) await page.waitForTimeout(20);
+    await until("the browser has refused it", () => faults.length > 0);
     assert.match(faults.join(), /frame-ancestors/);
     assert.doesNotMatch(frameOf(page).url(), /^http/);
     assert.deepEqual(allowed.faults, []);

@@ -7,7 +7,7 @@ import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import { openShowWorld, question, type ShowWorld } from "./_show.ts";
-import { assertAccessible, assertFits, press, useCatalogue } from "./_studio.ts";
+import { assertAccessible, assertFits, holdClock, press, useCatalogue } from "./_studio.ts";
 
 type Attributes = Readonly<Record<string, unknown>>;
 interface Fields {
@@ -49,7 +49,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       .getByText(/^Saved /)
       .waitFor();
 
-  it("saves a pause after the last keystroke, and loses none of five hundred", async () => {
+  it("saves a pause after the last keystroke, and loses none", async () => {
     const german = [{ key: "explanation", values: { de: "So war es" } }];
     const asked = question("When?", "1999", "2004");
     const id = await draft("quiz", { name: "year", ...asked, custom_fields: german });
@@ -58,12 +58,14 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.equal(await editor(page).getByLabel("Explanation").inputValue(), "So war es");
     await editor(page).getByPlaceholder("When?").waitFor();
     await editor(page).getByRole("button", { name: "All", exact: true }).click();
-    const words = "In which year did the club win its first title? ".repeat(10).slice(0, 490).trim();
+    const words = "In which year did the club win its first title?";
     const field = editor(page).getByLabel("Question");
+    await holdClock(page);
     await field.fill("");
     await field.pressSequentially(words);
     assert.equal((await stored(id)).question.fields[0]?.values.all, "When?", "not yet");
     await page.clock.runFor(1_600);
+    await page.clock.resume();
     await saved(page);
     assert.equal((await stored(id)).question.fields[0]?.values.all, words);
     await editor(page).getByLabel("Option 2 is right").check();
@@ -141,11 +143,8 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       await page.keyboard.press("Escape");
       // The editor saves before it closes.
       await editor(page).waitFor({ state: "detached" });
-      await page.getByRole("button", { name: "New element" }).focus();
-      await page.keyboard.press("Enter");
-      const item = page.locator(".menu").getByRole("button", { name, exact: true });
-      await item.focus();
-      await page.keyboard.press("Enter");
+      await press(page.getByRole("button", { name: "New element" }));
+      await press(page.locator(".menu").getByRole("button", { name, exact: true }));
       await editor(page).getByRole("heading", { name, exact: true }).waitFor();
       const field = editor(page).getByLabel(label).first();
       // The boards are read first.
@@ -155,9 +154,10 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       await page.keyboard.press("Control+A");
       await page.keyboard.type(value);
       await page.keyboard.press("Tab");
-      await saved(page);
-      const id = /run\/([\w-]+)$/.exec(page.url())?.[1] ?? "";
-      assert.ok(JSON.stringify(await stored(id)).includes(`"${value}"`), name);
+      await until(`the ${name} is stored`, async () => {
+        const id = /run\/([\w-]+)$/.exec(page.url())?.[1];
+        return id !== undefined && JSON.stringify(await stored(id)).includes(`"${value}"`);
+      });
     }
     assert.deepEqual(faults, []);
   });
@@ -180,11 +180,13 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await editor(other).getByText("Somebody changed question").waitFor();
     assert.equal(await editor(other).getByLabel("Question").inputValue(), "In which year?");
 
+    await holdClock(other);
     await editor(one).getByLabel("Name for your team").fill("Ann's");
     await editor(other).getByLabel("Name for your team").fill("Ben's");
     await one.clock.runFor(1_600);
     await until("one is first", async () => (await stored(id)).name === "Ann's");
     await other.clock.runFor(1_600);
+    await other.clock.resume();
     const panel = editor(other).getByText("Somebody changed this while you typed");
     await panel.waitFor();
     await other.clock.runFor(5_000);
@@ -226,8 +228,9 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   it("offers what was typed after the tab died, and keeps it beside an element that was deleted", async () => {
     const id = await draft("message", { name: "news" });
     const { page } = await edit(id);
-    await editor(page).getByLabel("Title").fill("Breaking");
+    await editor(page).getByLabel("Title").waitFor();
     await page.route("**/api/v2/elements/**", route => route.abort());
+    await editor(page).getByLabel("Title").fill("Breaking");
     await page.clock.runFor(2_000);
     await editor(page).getByText("Not saved").waitFor();
     await page.unroute("**/api/v2/elements/**");
@@ -238,9 +241,11 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       .waitFor();
     await editor(page).getByRole("button", { name: "Take it" }).click();
     await until("it is stored", async () => JSON.stringify(await stored(id)).includes("Breaking"));
+    await holdClock(page);
     await editor(page).getByLabel("Title").fill("Breaking news");
     assert.equal((await world.author("DELETE", `/elements/${id}`)).status, 204);
     await page.clock.runFor(2_000);
+    await page.clock.resume();
     await editor(page).getByText("Somebody has deleted this element.").waitFor();
     await editor(page).getByRole("button", { name: "Restore with my text" }).click();
     await until("another element is open", async () => !page.url().endsWith(id));
@@ -313,9 +318,12 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   it("keeps what was typed into an element that somebody published, for a clone", async () => {
     const id = await draft("quiz", { name: "late", ...question("When?", "1999", "2004") });
     const { page, faults } = await edit(id);
+    await editor(page).getByLabel("Question").waitFor();
+    await holdClock(page);
     await editor(page).getByLabel("Question").fill("In which year?");
     await world.change(id, { action: "publish" });
     await page.clock.runFor(1_600);
+    await page.clock.resume();
     await editor(page)
       .getByText(/published this while you typed/)
       .waitFor();
@@ -403,8 +411,9 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   it("asks where others changed what the browser kept", async () => {
     const id = await draft("message", { name: "first" });
     const { page } = await edit(id);
-    await editor(page).getByLabel("Name for your team").fill("mine");
+    await editor(page).getByLabel("Name for your team").waitFor();
     await page.route("**/api/v2/elements/**", route => route.abort());
+    await editor(page).getByLabel("Name for your team").fill("mine");
     await page.clock.runFor(2_000);
     await editor(page).getByText("Not saved").waitFor();
     await world.author("PATCH", `/elements/${id}`, { type: "elements", id, attributes: { name: "theirs" } });

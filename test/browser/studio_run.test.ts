@@ -9,6 +9,7 @@ import { until } from "../support/until.ts";
 import {
   assertAccessible,
   assertFits,
+  holdClock,
   openShow,
   openStudioWorld,
   press,
@@ -45,7 +46,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.locator("[data-id]:focus").waitFor();
     await row(page, "Two").focus();
     // The clock of the page stands, so that the cue is just now on a slow machine, too.
-    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 5_000));
+    await holdClock(page);
     const cue = row(page, "Two").getByRole("button", { name: "Cue" });
     const place = await cue.boundingBox();
     await page.keyboard.press("c");
@@ -117,7 +118,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("switch", { name: "Hold 3 s: off" }).press("Enter");
     await page.getByRole("switch", { name: "Hold 3 s: on" }).waitFor();
     const take = row(page, "Two").getByRole("button", { name: "Take", exact: true });
-    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 5_000));
+    await holdClock(page);
     await press(take);
     await page.getByText("On air in 3 s: Two").first().waitFor();
     await page.clock.runFor(2_900);

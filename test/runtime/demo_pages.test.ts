@@ -31,7 +31,7 @@ describe("the pages of the demo", { skip: browserAvailable() }, () => {
 
   async function open(address: string): Promise<Page> {
     const page = await (await browser.newContext({ locale: "en" })).newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     await page.goto(address);
     return page;
   }
