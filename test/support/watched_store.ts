@@ -3,6 +3,7 @@
 import type { Traits } from "../../lib/storage/contract.ts";
 import type { Batch, Commit, Partition, Read, Results, Store } from "../../lib/storage/mod.ts";
 import type { OpenStore } from "./stores.ts";
+import { settle } from "./timer.ts";
 
 /** One commit that was asked for. */
 export interface WatchedCommit {
@@ -19,6 +20,7 @@ export class WatchedStore implements Store {
   /** The partition of every read. */
   readonly reads: Partition[] = [];
   readonly #store: Store;
+  #underWay = 0;
 
   constructor(store: Store) {
     this.#store = store;
@@ -30,15 +32,29 @@ export class WatchedStore implements Store {
 
   read<const Q extends readonly Read[]>(partition: Partition, queries: Q): Promise<Results<Q>> {
     this.reads.push(partition);
-    return this.#store.read(partition, queries);
+    return this.#follow(this.#store.read(partition, queries));
   }
 
   async commit(partition: Partition, batch: Batch): Promise<Commit> {
     const asked = { partition, batch };
     this.commits.push(asked);
-    const commit = await this.#store.commit(partition, batch);
+    const commit = await this.#follow(this.#store.commit(partition, batch));
     if (commit.ok) this.changes.push(asked);
     return commit;
+  }
+
+  /** Waits until no call is under way, nor one that follows from its answer. */
+  async idle(): Promise<void> {
+    do {
+      await settle();
+    } while (this.#underWay > 0);
+  }
+
+  #follow<T>(call: Promise<T>): Promise<T> {
+    this.#underWay += 1;
+    return call.finally(() => {
+      this.#underWay -= 1;
+    });
   }
 
   ping(): Promise<void> {

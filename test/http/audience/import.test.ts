@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { describeOnStores } from "../../support/stores.ts";
-import { createManualTimer, settle } from "../../support/timer.ts";
+import { createManualTimer } from "../../support/timer.ts";
+import { until } from "../../support/until.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
 import { csv, exported, importer, type Json, lines, opened } from "./_importer.ts";
 
@@ -290,12 +291,7 @@ describeOnStores("an import of users", open => {
     t.after(() => files.world.dispose());
     const failing = `{"userId":"fan","${"x".repeat(600)}":1}\n`.repeat(9_000);
     const response = await files.send(lines, failing);
-    // Until it waits for the client, who has sent everything.
-    for (let turn = 0; turn < 300; turn++) await settle();
-    assert.deepEqual(
-      time.waiting.filter(delay => delay === 30_000),
-      [30_000],
-    );
+    await until("it waits for the client, who has sent everything", () => time.waiting.includes(30_000));
     await time.advance(30_000);
     await assert.rejects(response.text(), /took no results for 30 seconds/);
   });

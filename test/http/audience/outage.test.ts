@@ -11,15 +11,12 @@ import { until } from "../../support/until.ts";
 
 /** Duration of the outage, in ms. */
 const outageMs = Number(process.env.GRANDSTAND_OUTAGE_MS ?? 3_000);
-/** Longest time that a refusal may take, in ms: a request that waited for Redis to come back would take longer. */
-const refusedMsMax = 2_000;
 const lanes = 8;
 const usersPerLane = 5;
 const perUser = 6;
 
 interface Answer {
   readonly status: number;
-  readonly ms: number;
   readonly retryAfter: string | null;
   readonly failed: ReadonlySet<string>;
 }
@@ -28,7 +25,6 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
   skip: redisAvailable(),
 }, async context => {
   const redis = await startRedis({ durable: true });
-  context.after(() => redis.kill());
   const at = { server: redis.url };
   const queue = createRedisQueue(at);
   const limiter = createRedisLimiter(at);
@@ -47,9 +43,18 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
   });
   const http = await serve(world.platform.fetch, { host: "127.0.0.1", port: 0 });
   const worker = world.platform.startActionWorker({ leaseMs: 1_500 });
+  let isOver = false;
+  context.after(async () => {
+    isOver = true;
+    await http.stop();
+    await worker.stop();
+    await world.dispose();
+    await queue[Symbol.asyncDispose]();
+    await limiter[Symbol.asyncDispose]();
+    await redis.kill();
+  });
 
   async function send(actions: readonly object[]): Promise<Answer> {
-    const startedAt = performance.now();
     const response = await fetch(`${http.url}/v1/api/audience/internal/actions/bulk`, {
       method: "POST",
       headers: {
@@ -63,15 +68,14 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
     const body = (await response.json()) as {
       readonly data?: { readonly results: readonly { userId: string; status: string }[] };
     };
-    const ms = performance.now() - startedAt;
     const failed = (body.data?.results ?? []).filter(({ status }) => status === "failed");
     const retryAfter = response.headers.get("retry-after");
-    return { status: response.status, ms, retryAfter, failed: new Set(failed.map(({ userId }) => userId)) };
+    return { status: response.status, retryAfter, failed: new Set(failed.map(({ userId }) => userId)) };
   }
 
   const next = new Map<string, number>();
   const refusals: Answer[] = [];
-  let isOver = false;
+  const refusalsOf: number[] = Array.from({ length: lanes }, () => 0);
   let acceptedSince = 0;
   async function lane(number: number): Promise<void> {
     const users = Array.from({ length: usersPerLane }, (_, index) => `user-${number}-${index}`);
@@ -83,8 +87,11 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
         }),
       );
       const answer = await send(actions);
-      if (answer.status !== 202) refusals.push(answer);
-      else acceptedSince += 1;
+      if (answer.status === 202) acceptedSince += 1;
+      else {
+        refusals.push(answer);
+        refusalsOf[number] = (refusalsOf[number] ?? 0) + 1;
+      }
       // Repeats everything that was not accepted under the same ids, as a back end does.
       for (const userId of answer.status === 202 ? users : []) {
         if (!answer.failed.has(userId)) next.set(userId, (next.get(userId) ?? 0) + perUser);
@@ -97,7 +104,8 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
   assert.deepEqual(refusals, []);
   await redis.kill();
   const awayAt = Date.now();
-  await until("requests are refused", () => refusals.length > 50);
+  // A request that waited for Redis to come back would hold up its lane.
+  await until("every lane is refused again and again", () => Math.min(...refusalsOf) > 5);
   await until("the outage has lasted", () => Date.now() - awayAt > outageMs);
   await redis.launch();
   acceptedSince = 0;
@@ -106,9 +114,7 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
   await running;
   assert.deepEqual([...new Set(refusals.map(({ status }) => status))], [503]);
   assert.ok(refusals.every(({ retryAfter }) => Number(retryAfter) >= 1));
-  const slowest = Math.max(...refusals.map(({ ms }) => ms));
-  context.diagnostic(`${refusals.length} refusals, slowest ${slowest.toFixed(0)} ms`);
-  assert.ok(slowest < refusedMsMax, `a refusal took ${slowest} ms`);
+  context.diagnostic(`${refusals.length} refusals`);
 
   const { organisation: organisationId, space: spaceId } = ids;
   let total = 0;
@@ -123,9 +129,4 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
     total += accepted;
   }
   context.diagnostic(`${total} actions accepted, all of them applied once and in order`);
-  await http.stop();
-  await worker.stop();
-  await world.dispose();
-  await queue[Symbol.asyncDispose]();
-  await limiter[Symbol.asyncDispose]();
 });

@@ -1,13 +1,13 @@
 /** A platform with a person of a role, and dialogues of that person with a workflow. */
 
 import { silentLogger } from "../../../lib/http/mod.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
 import type { WorkflowRequest, WorkflowResponse } from "../../../lib/workflow/dialogue/mod.ts";
 import type { WorkflowOptions } from "../../../lib/workflow/mod.ts";
 import { operatorHeaders, resource } from "../../http/_control_examples.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import type { OpenStore } from "../../support/stores.ts";
 import { createManualTimer, type ManualTimer } from "../../support/timer.ts";
+import { WatchedStore } from "../../support/watched_store.ts";
 
 export const controlUrl = "https://studio.example";
 export const eventContext = { baseURL: controlUrl, projectId: ids.project, eventId: ids.event };
@@ -15,7 +15,7 @@ export const secret = "a secret for workflow tests, which is long enough";
 
 export interface World {
   readonly world: TestPlatform;
-  readonly store: Store;
+  readonly store: WatchedStore;
   /** Requests to control APIs, as method and address. */
   readonly asked: string[];
   readonly timer: ManualTimer;
@@ -34,19 +34,20 @@ export async function openWorld(
   platform: Parameters<typeof openPlatform>[1] = {},
 ): Promise<World> {
   const world = await openPlatform(open, platform);
+  const store = new WatchedStore(world.store);
   const headers = await operatorHeaders(world);
   const asked: string[] = [];
   const timer = createManualTimer();
   const opened: World = {
     world,
-    store: world.store,
+    store,
     asked,
     timer,
     failing: null,
     options: {
       name: "test",
       secret,
-      store: world.store,
+      store,
       control: controlUrl,
       endpoint: "https://backend.example",
       require: { scope: ["project", "event"], role: "creator" },

@@ -74,18 +74,11 @@ describeOnStores("tasks of a workflow", open => {
         c.view(text`Failed: ${safeMessage} ${JSON.stringify(data) ?? ""}`).button("plain", "Retry"),
       );
   }
-  /** Lets what is under way reach the store. */
-  const quiet = async () => {
-    for (let trips = 0; trips < 6; trips++) {
-      await world.store.ping();
-      await settle();
-    }
-  };
   /** Moves the time, and lets the heartbeats that are due then reach the store. */
   const elapse = async (ms: number) => {
     world.world.clock.advance(ms);
     await world.timer.advance(ms);
-    await quiet();
+    await world.store.idle();
   };
   const begun = async (kind: string, of = wf): Promise<TestTalk> => {
     const talk = new TestTalk(of, token);
@@ -94,13 +87,12 @@ describeOnStores("tasks of a workflow", open => {
     assert.equal(answer.view.task?.state, "running", answer.text);
     return talk;
   };
-  const until = async (talk: TestTalk, state: string | undefined) => {
-    for (let polls = 0; polls < 200; polls++) {
-      const { view } = await talk.poll();
-      if (view.task?.state === state) return view;
-      await settle();
-    }
-    throw new Error(`The task is not ${state}: ${talk.last?.text}`);
+  /** Polls once what is under way has reached the store. */
+  const ended = async (talk: TestTalk, state: string) => {
+    await world.store.idle();
+    const { view } = await talk.poll();
+    assert.equal(view.task?.state, state, talk.last?.text);
+    return view;
   };
 
   it("shows progress that never falls, and the result", async () => {
@@ -126,11 +118,10 @@ describeOnStores("tasks of a workflow", open => {
       { type: "loader", text: "Wait" },
     ]);
     for (let at = 0; at < 4; at++) {
-      await settle();
+      await world.store.idle();
       const { view } = await talk.poll();
       seen.push([view.task?.progress, view.task?.pollIntervalMs, view.blocks[1]]);
       go();
-      await quiet();
     }
     const many = "Many".repeat(500);
     const shown = (progress: number, message: string) => [
@@ -139,7 +130,7 @@ describeOnStores("tasks of a workflow", open => {
       { type: "loader", text: message, progress },
     ];
     assert.deepEqual(seen, [shown(10, "Ten"), shown(10, "Ten"), shown(100, many), shown(100, many)]);
-    const view = await until(talk, "completed");
+    const view = await ended(talk, "completed");
     assert.deepEqual(view.blocks, [{ type: "text", text: "Result good" }]);
     assert.equal(view.task?.progress, 100);
   });
@@ -147,7 +138,7 @@ describeOnStores("tasks of a workflow", open => {
   it("shows the same end to every poll, whose actions take effect once", async () => {
     work = async () => "good";
     const talk = await begun("plain");
-    await until(talk, "completed");
+    await ended(talk, "completed");
     const { id } = talk.last?.view.task ?? { id: "" };
     const first = talk.payload;
     await talk.poll(id);
@@ -165,19 +156,19 @@ describeOnStores("tasks of a workflow", open => {
       throw new TaskFailed("Row 7 has no answer", { rows: [7] });
     };
     const talk = await begun("plain");
-    const view = await until(talk, "failed");
+    const view = await ended(talk, "failed");
     assert.equal(view.task?.error, "Row 7 has no answer");
     assert.equal(talk.last?.texts[0], "Failed: Row 7 has no answer {&quot;rows&quot;:[7]}");
     work = async () => {
       throw new Error("password=hunter2");
     };
     await talk.press("plain");
-    await until(talk, "failed");
+    await ended(talk, "failed");
     assert.doesNotMatch(talk.last?.text ?? "", /hunter2/);
     assert.deepEqual(began, ["x", "x"]);
     work = async () => "x".repeat(300_000);
     await talk.press("plain");
-    await until(talk, "failed");
+    await ended(talk, "failed");
   });
 
   it("goes on under other views, and is cancelled by an action", async () => {
@@ -215,7 +206,7 @@ describeOnStores("tasks of a workflow", open => {
     there.last = talk.last;
     await there.press("stop");
     go();
-    await quiet();
+    await world.store.idle();
     assert.ok(thrown instanceof Error);
     assert.match((await talk.poll(id)).texts[0] ?? "", /does not exist any more/);
   });
@@ -253,7 +244,7 @@ describeOnStores("tasks of a workflow", open => {
     assert.equal(began.length, 2);
     const [one] = processes;
     assert.ok(one);
-    const view = await until(one, "completed");
+    const view = await ended(one, "completed");
     assert.deepEqual(view.blocks, [{ type: "alert", severity: "success", text: "Done" }]);
   });
 
@@ -398,8 +389,8 @@ describeOnStores("tasks of a workflow", open => {
           store.dieAt({ at, when });
           let answer = await talk.press(kind, {}, payload);
           for (let polls = 0; polls < 6 && answer.view.task?.state === "running"; polls++) {
+            await world.store.idle();
             answer = await talk.poll(answer.view.task.id);
-            await settle();
           }
           if (!store.isDead) break;
           deaths += 1;
@@ -410,7 +401,7 @@ describeOnStores("tasks of a workflow", open => {
           for (let polls = 0; polls < 20 && there.last?.view.task?.state === "running"; polls++) {
             await there.poll();
             world.world.clock.advance(minute / 2);
-            await settle();
+            await world.store.idle();
           }
           const name = `${kind} ${when} ${at}: ${there.last?.text} ${JSON.stringify(began)}`;
           const { state, error } = there.last?.view.task ?? {};
