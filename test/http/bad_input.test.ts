@@ -7,8 +7,8 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { type Permission, permissions } from "../../lib/auth/mod.ts";
 import { jsonDepthMax } from "../../lib/http/requests/body.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
-import type { OpenStore } from "../support/stores.ts";
-import { type WatchedStore, watching } from "../support/watched_store.ts";
+import type { WatchedStore } from "../support/watched_store.ts";
+import { type ExampleWorld, exampleWorlds } from "./_example_worlds.ts";
 import { errorCode } from "./_families.ts";
 import {
   credentialsFor,
@@ -18,7 +18,6 @@ import {
   operationsOf,
   send,
   targetOf,
-  validExamples,
 } from "./_operations.ts";
 
 const endlessBytesMax = 16 * 1_024 * 1_024;
@@ -45,28 +44,14 @@ const wrongTypes = [
   "json",
 ];
 
-/** Operations that share a platform, at most. Those that change something have one of their own. */
+/** Operations that share a platform, at most, as an organisation has only so many API keys. Those that write have their own. */
 const sharingMax = 12;
-
-/** A platform that is asked many times, the commits that it made, and valid requests. */
-interface Asked {
-  readonly world: TestPlatform;
-  readonly store: WatchedStore;
-  readonly examples: ReadonlyMap<string, readonly Example[]>;
-}
-
-async function openAsked(openStore: OpenStore): Promise<Asked> {
-  let store: WatchedStore | undefined;
-  const world = await openPlatform(watching(openStore, watched => (store = watched)));
-  assert.ok(store !== undefined);
-  return { world, store, examples: await validExamples(world) };
-}
 
 class Subject {
   readonly operation: Operation;
   examples: readonly Example[] = [];
   headers: Readonly<Record<string, string>> = {};
-  #asked: Asked | undefined;
+  #asked: ExampleWorld | undefined;
 
   constructor(operation: Operation) {
     this.operation = operation;
@@ -82,12 +67,12 @@ class Subject {
     return this.#asked.store;
   }
 
-  async open(asked: Asked): Promise<void> {
+  open(asked: ExampleWorld): void {
     this.#asked = asked;
     this.examples = examplesFor(this.operation, asked.examples);
     this.headers = {
       ...this.operation.headers,
-      ...(await credentialsFor(this.operation.scheme, asked.world)),
+      ...asked.credentials.get(this.operation.scheme),
       ...this.example.headers,
     };
   }
@@ -177,25 +162,28 @@ describe("the operations under test", () => {
 
 // What is refused never reaches the store, so one of them is enough.
 describe("bad input", () => {
-  const open: OpenStore = async clock => createMemoryStore({ clock });
-  const readers = operations.filter(({ method, scheme }) => method === "GET" && scheme !== "spaceToken");
-  let shared: Promise<Asked> | undefined;
+  let open: Awaited<ReturnType<typeof exampleWorlds>>;
+  let readers = 0;
+  let shared: ExampleWorld;
+  before(async () => {
+    open = await exampleWorlds();
+    shared = await open();
+  });
+  after(() => shared.world.dispose());
 
   for (const operation of operations) {
     describe(`to ${operation.id}`, () => {
       const subject = new Subject(operation);
-      const reader = readers.indexOf(operation);
-      const isLast = reader === -1 || reader === readers.length - 1 || reader % sharingMax === sharingMax - 1;
+      const isReader = operation.method === "GET" && operation.scheme !== "spaceToken";
       before(async () => {
-        if (reader === -1) return subject.open(await openAsked(open));
-        if (reader % sharingMax === 0) shared = openAsked(open);
-        assert.ok(shared !== undefined);
+        if (!isReader) return subject.open(await open());
+        if (readers++ % sharingMax === 0) shared = await open();
         // Beyond the window of every limit.
-        (await shared).world.clock.advance(60_000);
-        await subject.open(await shared);
+        shared.world.clock.advance(60_000);
+        subject.open(shared);
       });
       after(async () => {
-        if (isLast) await subject.world.dispose();
+        if (!isReader) await subject.world.dispose();
       });
 
       it("is distinguished from good input", async () => {

@@ -9,59 +9,23 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { errorFacts } from "../../lib/http/errors/failure.ts";
 import { sampleSize } from "../support/full.ts";
-import { openPlatform, type TestPlatform } from "../support/platform.ts";
-import { type WatchedCommit, type WatchedStore, watching } from "../support/watched_store.ts";
+import type { WatchedCommit } from "../support/watched_store.ts";
+import { type ExampleWorld, exampleWorlds } from "./_example_worlds.ts";
 import { type HostileRequest, hostileRequests } from "./_hostile.ts";
-import {
-  credentialsFor,
-  type Example,
-  examplesFor,
-  type Operation,
-  operationsOf,
-  targetOf,
-  validExamples,
-} from "./_operations.ts";
+import { type Example, examplesFor, type Operation, operationsOf, targetOf } from "./_operations.ts";
 
 const seed = Number(process.env.GRANDSTAND_HOSTILE_SEED ?? 20_250_615);
 const share = Number(process.env.GRANDSTAND_HOSTILE_SHARE ?? sampleSize(0.03, 0.01));
 /** Longest time that an answer may take, in ms: far more than any needs, and less than a hang. */
 const answerMsMax = 5_000;
-/** Operations that share a platform, because an organisation has only so many API keys. */
-const perPlatform = 24;
-/** Operations that share valid requests, which call most of the platform to be made. */
-const perExamples = 3;
+/** Operations that share a platform, and so its valid requests, which some use up. */
+const perPlatform = 3;
 
-/** A platform whose successful commits and failures are seen. */
-interface Watched {
-  readonly world: TestPlatform;
-  readonly store: WatchedStore;
+/** A platform whose failures are seen. */
+interface Watched extends ExampleWorld {
   readonly failures: unknown[];
-}
-
-async function openWatched(): Promise<Watched> {
-  const failures: unknown[] = [];
-  let store: WatchedStore | undefined;
-  const world = await openPlatform(
-    watching(
-      async clock => createMemoryStore({ clock }),
-      opened => {
-        store = opened;
-      },
-    ),
-    {
-      logger: {
-        enabled: () => true,
-        log: (level, event, fields) => {
-          if (level === "error" || event === "request_failed") failures.push({ event, ...fields });
-        },
-      },
-    },
-  );
-  assert.ok(store !== undefined);
-  return { world, store, failures };
 }
 
 interface Answered {
@@ -124,9 +88,8 @@ function isAllowed({ partition, batch }: WatchedCommit): boolean {
 }
 
 async function attack(watched: Watched, operation: Operation, example: Example): Promise<number> {
-  const { world, store, failures } = watched;
-  const credentials = await credentialsFor(operation.scheme, world);
-  const base = { ...operation.headers, ...credentials, ...example.headers };
+  const { world, store, failures, credentials } = watched;
+  const base = { ...operation.headers, ...credentials.get(operation.scheme), ...example.headers };
   const random = createRandom(seed);
   let sent = 0;
   for (const request of hostileRequests(operation, example)) {
@@ -156,18 +119,34 @@ describe("hostile input", () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
   let watched: Watched | undefined;
-  before(() => process.on("unhandledRejection", note));
+  let open: Awaited<ReturnType<typeof exampleWorlds>>;
+  before(async () => {
+    process.on("unhandledRejection", note);
+    open = await exampleWorlds();
+  });
   after(async () => {
     process.off("unhandledRejection", note);
     await watched?.world.dispose();
   });
 
+  async function openWatched(): Promise<Watched> {
+    const failures: unknown[] = [];
+    const opened = await open({
+      logger: {
+        enabled: () => true,
+        log: (level, event, fields) => {
+          if (level === "error" || event === "request_failed") failures.push({ event, ...fields });
+        },
+      },
+    });
+    return { ...opened, failures };
+  }
+
   it("may come without a host, as in HTTP/1.0, of which a runtime may make no URL", async t => {
-    const { world, failures } = await openWatched();
+    const { world, failures, examples, credentials } = await openWatched();
     t.after(() => world.dispose());
-    const examples = await validExamples(world);
     for (const operation of await operationsOf(world)) {
-      const headers = { ...operation.headers, ...(await credentialsFor(operation.scheme, world)) };
+      const headers = { ...operation.headers, ...credentials.get(operation.scheme) };
       for (const example of examplesFor(operation, examples)) {
         const { method, body } = { method: operation.method, body: example.body };
         const target = targetOf(operation, example);
@@ -197,18 +176,14 @@ describe("hostile input", () => {
   it("is refused by every operation without a failure, and changes nothing", async t => {
     let sent = 0;
     watched = await openWatched();
-    let valid: Awaited<ReturnType<typeof validExamples>> = new Map();
     const operations = await operationsOf(watched.world);
     for (const [index, operation] of operations.entries()) {
       if (index > 0 && index % perPlatform === 0) {
         await watched.world.dispose();
         watched = await openWatched();
       }
-      // Made anew now and then, because they are used up.
-      if (index % perExamples === 0) valid = await validExamples(watched.world);
-      for (const example of examplesFor(operation, valid)) sent += await attack(watched, operation, example);
-      // Credentials and one-time ids of the next operation are new ones.
-      watched.world.clock.advance(1_000);
+      for (const example of examplesFor(operation, watched.examples))
+        sent += await attack(watched, operation, example);
     }
     await new Promise(resolve => setImmediate(resolve));
     assert.deepEqual(unhandled, [], `with the seed ${seed}`);

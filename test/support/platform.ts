@@ -286,6 +286,7 @@ export async function openPlatform(
     seed: document = seed,
     startAt,
     outbound = emptyBackends,
+    login = new TestIssuer(hosted.issuer),
     ...options
   }: Omit<Partial<PlatformOptions>, "outbound"> & {
     readonly seed?: Seed;
@@ -293,10 +294,10 @@ export async function openPlatform(
     readonly outbound?: Outbound | null | undefined;
     /** Unix ms. */
     readonly startAt?: number;
+    readonly login?: TestIssuer;
   } = {},
 ): Promise<TestPlatform> {
   const clock = createTestClock(startAt);
-  const login = new TestIssuer(hosted.issuer);
   const store = await open(clock.now);
   await seedDirectory(store, document, { clock: clock.now });
   const replySchemas = new ReplySchemas();
