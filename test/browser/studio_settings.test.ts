@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { Locator } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -142,17 +143,47 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
       .getByText(/^Expected/)
       .waitFor();
     await form.getByLabel("Code login link").fill("");
-    await form.getByLabel("Texts").fill("{");
+    const fold = (name: RegExp, within: Locator = form) =>
+      within.locator("details", { has: page.locator("summary", { hasText: name }) }).last();
+    const source = fold(/^Source$/, fold(/^Leaderboards/));
+    for (const each of [fold(/^Leaderboards/), fold(/^goals$/), source])
+      await press(each.locator("summary").first());
+    await source.getByLabel("When").fill("{");
+    await save.and(page.locator('[aria-disabled="true"]')).waitFor();
     await press(form.getByRole("button", { name: "Undo all" }));
     await form.getByRole("button", { name: "Add Mails" }).click();
     await form.getByLabel("Sender").fill("Club");
-    await form
-      .getByLabel("Leaderboards", { exact: true })
-      .fill(JSON.stringify([{ ...boards[0], id: "points" }]));
+    await press(fold(/^Texts$/).locator("summary"));
+    await form.getByLabel("Add to Texts").fill("de");
+    await fold(/^Texts$/)
+      .getByRole("button", { name: "Add" })
+      .click();
+    await press(fold(/^De$/).locator("summary").first());
+    await fold(/^De$/).getByLabel("Code", { exact: true }).fill("Kennwort");
+    await source.getByLabel("Type").selectOption("metric");
+    await source.getByLabel("Metric id").fill("points");
+    await fold(/^goals$/)
+      .getByLabel("Id", { exact: true })
+      .fill("points");
+    await form.getByRole("button", { name: "Add to Leaderboards" }).click();
+    await press(fold(/^New$/).locator("summary").first());
+    await fold(/^New$/).getByLabel("Id", { exact: true }).fill("cheers");
+    await press(fold(/^Location$/).locator("summary"));
+    await form.getByLabel("Allow").fill("DE\nFR");
     await press(save);
     const stored = async () => (await world.author("GET", path)).json.data.attributes.services;
     await until("the board is stored", async () => (await stored()).leaderboards[0].id === "points");
-    assert.deepEqual((await stored()).identity, { requireSignature: true, mails: { sender: "Club" } });
+    const { eventLeaderboards: _, ...sections } = await stored();
+    assert.deepEqual(sections, {
+      leaderboards: [{ id: "points", source: { type: "metric", metricId: "points" } }, { id: "cheers" }],
+      identity: {
+        requireSignature: true,
+        mails: { sender: "Club", texts: { de: { code: "Kennwort" } } },
+      },
+      location: { unknownLocation: "allow", allow: ["DE", "FR"] },
+    });
+    await form.getByRole("button", { name: "Remove cheers" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     const section = form.locator("details", { has: page.locator("summary", { hasText: "Show" }) }).last();
     await press(section.locator("summary").first());
     await form.getByRole("button", { name: "Add Show" }).click();
@@ -164,6 +195,7 @@ describe("settings in the studio", { skip: browserAvailable() }, () => {
       const now = await stored();
       return now.show?.logo !== undefined && now.identity.mails === undefined;
     });
+    assert.equal((await stored()).leaderboards.length, 1);
     assert.deepEqual((await stored()).show, {
       logo: "https://club.example/logo.svg",
       font: "system",

@@ -103,15 +103,26 @@ const CountriesSchema = v.pipe(
   v.maxLength(policyCountriesMax),
 );
 
+export const LocationSchema = v.strictObject({
+  allow: v.exactOptional(
+    v.pipe(
+      CountriesSchema,
+      v.description("The only countries that are served, such as DE, or EU for all of its own"),
+    ),
+  ),
+  deny: v.exactOptional(
+    v.pipe(CountriesSchema, v.description("Countries that are not served, where no others are named")),
+  ),
+  unknownLocation: v.exactOptional(
+    v.pipe(v.picklist(["allow", "deny"]), v.description("What holds for devices whose country is unknown")),
+  ),
+});
+
 const SectionSchema = v.optional(
   v.pipe(
     // Object schemas accept arrays as objects without members.
     v.custom<object>(value => !Array.isArray(value), "Expected an object"),
-    v.strictObject({
-      allow: v.exactOptional(CountriesSchema),
-      deny: v.exactOptional(CountriesSchema),
-      unknownLocation: v.exactOptional(v.picklist(["allow", "deny"])),
-    }),
+    LocationSchema,
     v.check(
       ({ allow, deny }) => allow === undefined || deny === undefined,
       "Expected allow or deny, not both",

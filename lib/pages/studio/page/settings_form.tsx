@@ -1,5 +1,6 @@
 /** The form of a project or event, made from the schemas of what the platform takes. What has no simple field is JSON. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { differences, isMembers, isSame, type Members } from "../../../base/json/mod.ts";
 import type { FieldError } from "../../../client/mod.ts";
@@ -18,8 +19,13 @@ interface Schema {
   readonly default?: unknown;
   readonly nullable?: boolean;
   readonly enum?: readonly string[];
+  readonly const?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  /** What members of other names are. */
+  readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
+  readonly oneOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
@@ -51,6 +57,7 @@ interface FieldProps {
 export function PlaceForm({ context }: { readonly context: ViewContext }) {
   const scope = context.chain.at(-1) as Resource;
   const { properties = {} } = FORM_SCHEMAS[scope.type] ?? {};
+  const { services = {}, ...attributes } = properties;
   const saved = useSaved<Members>({
     ...context,
     read: () => readPlace(context, scope, properties),
@@ -106,7 +113,12 @@ export function PlaceForm({ context }: { readonly context: ViewContext }) {
           onDrop={reset}
         />
       )}
-      <Fields form={form} schemas={properties} place={[]} />
+      <Fields form={form} schemas={attributes} place={[]} />
+      <Fields
+        form={{ ...form, isReadOnly: refusalOf(context.role, "admin") !== null }}
+        schemas={{ services }}
+        place={[]}
+      />
       <SaveRow
         saved={saved}
         label="Save"
@@ -156,7 +168,10 @@ function Field({ form, schema, place }: FieldProps) {
   const own = form.faults.filter(
     fault => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`),
   );
-  if (schema.properties !== undefined) return <Group form={form} schema={schema} place={place} />;
+  if (schema.oneOf !== undefined) return <Variants form={form} schema={schema} place={place} />;
+  if (isObject(schema)) return <Group form={form} schema={schema} place={place} />;
+  if (schema.items !== undefined && isObject(schema.items))
+    return <Entries form={form} schema={schema} place={place} />;
   return (
     <div class="setting" data-wrong={own.length > 0}>
       <label htmlFor={id}>{labelOf(place)}</label>
@@ -187,46 +202,53 @@ function hintOf({ description = "", format }: Schema, place: Place, zone: string
   return format === "unix-time" ? `${words.replace(/, in Unix seconds.*/, "")}, in ${zone}` : words;
 }
 
-/** Values inside one, and in JSON those that have no field. A section of a project can be added and removed. */
-function Group({ form, schema, place }: FieldProps) {
-  const { properties = {}, description } = schema;
-  const value = valueAt(form.value, place);
-  const isSection = place[0] === "services" && place.length > 1;
-  const group = useRef<HTMLDetailsElement>(null);
-  const name = labelOf(place);
+interface FoldProps extends FieldProps {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}
+
+/** What belongs together. It opens where something inside is wrong. */
+function Fold({ form, schema, place, name, children }: FoldProps) {
+  const fold = useRef<HTMLDetailsElement>(null);
   const isWrong = form.faults.some(fault => fault.pointer.startsWith(`${pointerOf(place)}/`));
   useEffect(() => {
-    if (isWrong && group.current !== null) group.current.open = true;
+    if (isWrong && fold.current !== null) fold.current.open = true;
   }, [isWrong]);
+  return (
+    <details ref={fold}>
+      <summary>{name}</summary>
+      {schema.description !== undefined && <p class="quiet">{hintOf(schema, place, form.zone)}</p>}
+      {children}
+    </details>
+  );
+}
+
+/** Members of an object. Those without a field are JSON. A section, an entry of a list and a named member can be removed. */
+function Group({ form, schema, place }: FieldProps) {
+  const { properties = {}, additionalProperties } = schema;
+  const value = valueAt(form.value, place);
+  const isEntry = Array.isArray(valueAt(form.value, place.slice(0, -1)));
+  const isOptional = place[0] === "services" && place.length > 1;
+  const name = isEntry && isMembers(value) ? String(value.id ?? "New") : labelOf(place);
+  const named = isMembers(additionalProperties) ? (additionalProperties as Schema) : null;
   const others = Object.fromEntries(
     Object.keys(isMembers(value) ? value : {})
       .filter(each => !(each in properties))
-      .map(each => [each, {}]),
+      .map(each => [each, named ?? {}]),
   );
   async function remove(): Promise<void> {
     const text = "What it says is lost once you save. The platform goes on with what it does without it.";
     if (await ask({ title: `Remove “${name}”?`, text, confirm: "Remove" })) form.set(place, undefined);
   }
   return (
-    <details ref={group}>
-      <summary>{name}</summary>
-      {description !== undefined && <p class="quiet">{hintOf(schema, place, form.zone)}</p>}
-      {isSection && value === undefined ? (
-        <button
-          type="button"
-          aria-label={`Add ${name}`}
-          disabled={form.isReadOnly}
-          onClick={() => {
-            form.set(place, defaultsOf(properties));
-            group.current?.querySelector("summary")?.focus();
-          }}
-        >
-          Add
-        </button>
+    <Fold form={form} schema={schema} place={place} name={name}>
+      {isOptional && value === undefined && named === null ? (
+        <AddButton name={name} form={form} onAdd={() => form.set(place, defaultsOf(properties))} />
       ) : (
         <Fields form={form} schemas={{ ...properties, ...others }} place={place} />
       )}
-      {isSection && value !== undefined && (
+      {named !== null && <AddMember form={form} name={name} place={place} />}
+      {isOptional && value !== undefined && (
         <button
           type="button"
           class="plain"
@@ -237,8 +259,105 @@ function Group({ form, schema, place }: FieldProps) {
           Remove…
         </button>
       )}
-    </details>
+    </Fold>
   );
+}
+
+interface AddButtonProps {
+  readonly form: Form;
+  readonly name: string;
+  readonly onAdd: () => void;
+}
+
+/** Adds something to what the button stands in, whose summary has the focus then. */
+function AddButton({ form, name, onAdd }: AddButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-label={`Add ${name}`}
+      disabled={form.isReadOnly}
+      onClick={({ currentTarget }) => {
+        onAdd();
+        currentTarget.closest("details")?.querySelector("summary")?.focus();
+      }}
+    >
+      Add
+    </button>
+  );
+}
+
+/** Adds a member whose name the author chooses. */
+function AddMember({ form, name, place }: Pick<AddButtonProps, "form" | "name"> & Pick<FieldProps, "place">) {
+  const [member, setMember] = useState("");
+  return (
+    <p class="row">
+      <input
+        aria-label={`Add to ${name}`}
+        placeholder="de"
+        value={member}
+        disabled={form.isReadOnly}
+        onInput={({ currentTarget: { value } }) => setMember(value.trim())}
+      />
+      <button
+        type="button"
+        disabled={form.isReadOnly || member === ""}
+        onClick={() => {
+          form.set([...place, member], {});
+          setMember("");
+        }}
+      >
+        Add
+      </button>
+    </p>
+  );
+}
+
+/** A list of objects. */
+function Entries({ form, schema, place }: FieldProps) {
+  const { items = {} } = schema;
+  const value = valueAt(form.value, place);
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+  const name = labelOf(place);
+  const add = (): void => form.set(place, [...entries, {}]);
+  return (
+    <Fold form={form} schema={schema} place={place} name={`${name} (${entries.length})`}>
+      {entries.map((_, index) => (
+        <Group key={index} form={form} schema={items} place={[...place, String(index)]} />
+      ))}
+      <AddButton form={form} name={`to ${name}`} onAdd={add} />
+    </Fold>
+  );
+}
+
+/** An object of one of several shapes, which one of its members names. */
+function Variants({ form, schema, place }: FieldProps) {
+  const { oneOf = [], default: usual } = schema;
+  const value = valueAt(form.value, place) ?? usual;
+  const [by = ""] =
+    Object.entries(oneOf[0]?.properties ?? {}).find(([, each]) => shapesOf(each).length > 0) ?? [];
+  const shapesBy = ({ properties = {} }: Schema): readonly string[] => shapesOf(properties[by] ?? {});
+  const shape = isMembers(value) ? String(value[by]) : "";
+  const { [by]: _, ...others } = oneOf.find(each => shapesBy(each).includes(shape))?.properties ?? {};
+  const choice = {
+    enum: oneOf.flatMap(shapesBy),
+    ...(isMembers(usual) && { default: usual[by] }),
+  };
+  // Another shape has other members.
+  const choosing = { ...form, set: (_: Place, next: unknown) => form.set(place, next && { [by]: next }) };
+  return (
+    <Fold form={form} schema={schema} place={place} name={labelOf(place)}>
+      <Fields form={choosing} schemas={{ [by]: choice }} place={place} />
+      <Fields form={form} schemas={others} place={place} />
+    </Fold>
+  );
+}
+
+function shapesOf({ const: one, enum: several = [] }: Schema): readonly string[] {
+  return one === undefined ? several : [one];
+}
+
+function isObject({ properties, additionalProperties }: Schema): boolean {
+  return properties !== undefined || isMembers(additionalProperties);
 }
 
 /** Returns what a section has as it is added. */
@@ -255,7 +374,7 @@ function Control({ form, schema, place, shared }: ControlProps) {
   const value = valueAt(form.value, place);
   const set = (next: unknown): void => form.set(place, next);
   const empty = schema.nullable === true ? null : undefined;
-  const { type, enum: choices, items } = schema;
+  const { type, enum: choices, items, anyOf } = schema;
   if (choices !== undefined)
     return (
       <select
@@ -280,7 +399,7 @@ function Control({ form, schema, place, shared }: ControlProps) {
     );
   if (type === "integer" || type === "number")
     return <NumberControl form={form} schema={schema} place={place} shared={shared} />;
-  if (type === "string")
+  if (type === "string" || anyOf?.some(each => each.type === "string"))
     return (
       <input
         {...shared}
@@ -376,13 +495,21 @@ function labelOf(place: Place): string {
 }
 
 function valueAt(value: unknown, [name, ...rest]: Place): unknown {
-  return name === undefined ? value : valueAt(isMembers(value) ? value[name] : undefined, rest);
+  if (name === undefined) return value;
+  return valueAt(
+    Array.isArray(value) ? value[Number(name)] : isMembers(value) ? value[name] : undefined,
+    rest,
+  );
 }
 
-/** Returns a value with another one at a place. An object of which nothing is left goes with it. */
+/** Returns a value with another one at a place. An object of which nothing is left goes with it, but for entries of lists. */
 function withValue(value: unknown, [name, ...rest]: Place, next: unknown): unknown {
   if (name === undefined) return next;
-  const inner = withValue(isMembers(value) ? value[name] : undefined, rest, next);
+  const inner = withValue(valueAt(value, [name]), rest, next);
+  if (Array.isArray(value)) {
+    const entry = inner === undefined && rest.length > 0 ? {} : inner;
+    return value.toSpliced(Number(name), 1, ...(entry === undefined ? [] : [entry]));
+  }
   const kept = Object.entries({ ...(isMembers(value) ? value : {}), [name]: inner }).filter(
     ([, each]) => each !== undefined,
   );
