@@ -3,8 +3,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { LeaderboardEntry } from "../../../client/mod.ts";
+import { Rows } from "./parts.tsx";
 import { eventBoard, type Show } from "./show.ts";
-import { boardName, clockTime, number, t } from "./texts.ts";
+import { boardName, clockTime, t } from "./texts.ts";
 
 /** Entries around the fan. */
 const aroundLimit = 5;
@@ -81,28 +82,5 @@ function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
         {t("fans", { count: board.totalCount })} · {t("asOf", { time: clockTime(Date.now() - age) })}
       </p>
     </div>
-  );
-}
-
-function Rows({
-  entries,
-  userId,
-}: {
-  readonly entries: readonly LeaderboardEntry[];
-  readonly userId: string | undefined;
-}) {
-  return (
-    <ol class="rows">
-      {entries.map(({ userId: id, rank, score, publicProfile }) => (
-        <li key={id} data-mine={id === userId} data-rank={rank}>
-          <span class="rank">{number(rank)}</span>
-          <span class="name" dir="auto">
-            {publicProfile.username || t("guest")}
-            {id === userId && <span class="note">{t("you")}</span>}
-          </span>
-          <span class="points">{number(score)}</span>
-        </li>
-      ))}
-    </ol>
   );
 }

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { Ask, Cheer, Rating } from "./answers.tsx";
 import { Choice } from "./choice.tsx";
 import { fieldOf, linkOf, Picture, Rich, savesData, textOf } from "./content.tsx";
-import { type ItemProps, isOpen, Title, VoteLine } from "./parts.tsx";
+import { type ItemProps, isOpen, Rows, Title, VoteLine } from "./parts.tsx";
 import { boardOf, type Item, type Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, locale, number, t } from "./texts.ts";
@@ -184,17 +184,7 @@ function Leaders({ show, item }: ItemProps) {
         <h2 id={`t-${item.id}`}>{t("board")}</h2>
         {show.boards.has(id) && <a href={`#/board/${encodeURIComponent(id)}`}>{boardName(id)}</a>}
       </div>
-      <ol class="rows">
-        {(board?.data ?? []).slice(0, limit).map(({ userId, rank, score, publicProfile }) => (
-          <li key={userId} data-mine={userId === show.fan.value?.userId}>
-            <span class="rank">{number(rank)}</span>
-            <span class="name" dir="auto">
-              {publicProfile.username || t("guest")}
-            </span>
-            <span class="points">{number(score)}</span>
-          </li>
-        ))}
-      </ol>
+      <Rows entries={(board?.data ?? []).slice(0, limit)} userId={show.fan.value?.userId} />
       {board?.data.length === 0 && <p class="quiet">{t("emptyBoard")}</p>}
     </>
   );

@@ -1,10 +1,11 @@
-/** What elements of several types have: a title, the time left, and what has become of the fan's vote. */
+/** What several parts have: a title, the time left, what has become of the fan's vote, and the rows of a board. */
 
 import { type Signal, useComputed } from "@preact/signals";
+import type { LeaderboardEntry } from "../../../client/mod.ts";
 import { titleOf } from "./content.tsx";
 import type { Item, Show, Stat } from "./show.ts";
 import { useSeconds, useTimeLeft } from "./show_time.ts";
-import { duration, t } from "./texts.ts";
+import { duration, number, t } from "./texts.ts";
 import type { OwnVote } from "./votes.ts";
 
 export interface ItemProps {
@@ -117,5 +118,28 @@ export function Results({ stat, isShown, onPeek }: ResultsProps) {
     <button type="button" class="plain" onClick={onPeek}>
       {t("seeResults")}
     </button>
+  );
+}
+
+interface RowsProps {
+  readonly entries: readonly LeaderboardEntry[];
+  readonly userId: string | undefined;
+}
+
+/** The rows of a board, the fan's own one marked. */
+export function Rows({ entries, userId }: RowsProps) {
+  return (
+    <ol class="rows">
+      {entries.map(({ userId: id, rank, score, publicProfile }) => (
+        <li key={id} data-mine={id === userId} data-rank={rank}>
+          <span class="rank">{number(rank)}</span>
+          <span class="name" dir="auto">
+            {publicProfile.username || t("guest")}
+            {id === userId && <span class="note">{t("you")}</span>}
+          </span>
+          <span class="points">{number(score)}</span>
+        </li>
+      ))}
+    </ol>
   );
 }

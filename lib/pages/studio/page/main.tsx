@@ -210,25 +210,30 @@ function Said() {
   );
 }
 
-const nothingToUndo =
-  "Nothing to take back. Undo covers edits, moves, shifted times, pastes, copies and deletions, not takes and stops.";
+/** The two ways through what was changed. */
+const turns = {
+  undo: {
+    label: "Undo",
+    mark: "↶",
+    of: "done",
+    none: "Nothing to take back. Undo covers edits, moves, shifted times, pastes, copies and deletions, not takes and stops.",
+    refusal: "Not taken back.",
+  },
+  redo: {
+    label: "Redo",
+    mark: "↷",
+    of: "undone",
+    none: "Nothing to do again. Redo repeats what you took back, until you change something else.",
+    refusal: "Not done again.",
+  },
+} as const;
+type Turn = keyof typeof turns;
 
-const nothingToRedo =
-  "Nothing to do again. Redo repeats what you took back, until you change something else.";
-
-/** Takes back what was changed last. */
-async function undo(): Promise<void> {
-  await turn(async () => (await historyOf(api).undo()) ?? nothingToUndo, "Not taken back.");
-}
-
-/** Does again what was taken back last. */
-async function redo(): Promise<void> {
-  await turn(async () => (await historyOf(api).redo()) ?? nothingToRedo, "Not done again.");
-}
-
-async function turn(run: () => Promise<string>, refusal: string): Promise<void> {
+/** Takes back what was changed last, or does it again. */
+async function turn(way: Turn): Promise<void> {
+  const { none, refusal } = turns[way];
   try {
-    announce(await run());
+    announce((await historyOf(api)[way]()) ?? none);
   } catch (error) {
     const isOvertaken = error instanceof GrandstandError && error.status === 412;
     announce(`${refusal} ${isOvertaken ? "Somebody has changed it since." : messageOf(error)}`);
@@ -237,32 +242,26 @@ async function turn(run: () => Promise<string>, refusal: string): Promise<void> 
 
 /** Buttons for changes, once there are any. */
 function Turns() {
-  const { done, undone } = historyOf(api);
-  const last = done.value.at(-1);
-  const next = undone.value.at(-1);
-  if (last === undefined && next === undefined) return null;
-  return (
-    <>
+  const history = historyOf(api);
+  const ways: readonly Turn[] = ["undo", "redo"];
+  const nexts = ways.map(way => history[turns[way].of].value.at(-1));
+  if (nexts.every(next => next === undefined)) return null;
+  return ways.map((way, index) => {
+    const { label, mark, none } = turns[way];
+    const next = nexts[index];
+    return (
       <Act
+        key={way}
         class="plain turn"
-        label="Undo"
-        title={last?.label}
-        refusal={last === undefined ? nothingToUndo : null}
-        onPress={() => void undo()}
-      >
-        ↶
-      </Act>
-      <Act
-        class="plain turn"
-        label="Redo"
+        label={label}
         title={next?.label}
-        refusal={next === undefined ? nothingToRedo : null}
-        onPress={() => void redo()}
+        refusal={next === undefined ? none : null}
+        onPress={() => void turn(way)}
       >
-        ↷
+        {mark}
       </Act>
-    </>
-  );
+    );
+  });
 }
 
 /** True for a field of text, where the browser takes back what was typed. */
@@ -337,8 +336,8 @@ function Tabs({ scope, current }: TabsProps) {
       label: `Go to ${title}`,
       run: () => location.assign(hrefOf(scope, name)),
     })),
-    { label: "Take back the last change", shortcut: "Ctrl Z", run: () => void undo() },
-    { label: "Do it again", shortcut: "Ctrl Shift Z", run: () => void redo() },
+    { label: "Take back the last change", shortcut: "Ctrl Z", run: () => void turn("undo") },
+    { label: "Do it again", shortcut: "Ctrl Shift Z", run: () => void turn("redo") },
   ]);
   return (
     <nav class="tabs" aria-label="Views">
@@ -418,7 +417,7 @@ addEventListener("keydown", event => {
   const key = event.ctrlKey || event.metaKey ? event.key.toLowerCase() : "";
   if ((key !== "z" && key !== "y") || event.defaultPrevented || takesBackItself(event.target)) return;
   event.preventDefault();
-  void (key === "y" || event.shiftKey ? redo() : undo());
+  void turn(key === "y" || event.shiftKey ? "redo" : "undo");
 });
 render(<App />, document.body);
 void show();

@@ -3,8 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { allOf, type Resource, textOf } from "./api.ts";
 import { hrefOf } from "./places.ts";
-import { messageOf } from "./problem.ts";
-import { Act, ask, Dialog, DialogButtons, Problem } from "./ui.tsx";
+import { Act, ask, FormDialog, Problem } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
 interface Listed {
@@ -171,64 +170,39 @@ function NameDialog({ context, asked, events, onClose, onDone }: NameDialogProps
   const isNew = asked.kind === "create";
   const [eventId, setEventId] = useState(events[0]?.id ?? "");
   const [name, setName] = useState(isNew ? textOf(events[0] ?? { attributes: {} }, "name") : "");
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
   async function make(): Promise<void> {
-    setBusy(true);
-    setFault("");
-    await create(context, { asked, name: name.trim(), eventId }).then(
-      made => {
-        if (isNew) context.announce(`The template ${name} is made.`);
-        else location.hash = hrefOf(made);
-        onDone();
-      },
-      error => setFault(messageOf(error)),
-    );
-    setBusy(false);
+    const made = await create(context, { asked, name: name.trim(), eventId });
+    if (isNew) context.announce(`The template ${name} is made.`);
+    else location.hash = hrefOf(made);
+    onDone();
   }
   return (
-    <Dialog
+    <FormDialog
       title={isNew ? "New template" : `New event from ${textOf(asked.template, "name")}`}
+      confirm={isNew ? "Make the template" : "Make the event"}
+      send={make}
       onClose={onClose}
     >
-      <form
-        class="stack"
-        onSubmit={event => {
-          event.preventDefault();
-          void make();
-        }}
-      >
-        {isNew && (
-          <EventChoice
-            events={events}
-            value={eventId}
-            onEvent={event => {
-              setEventId(event.id);
-              setName(textOf(event, "name"));
-            }}
-          />
-        )}
-        <label for="template-name">{isNew ? "Name of the template" : "Name of the event"}</label>
-        <input
-          id="template-name"
-          value={name}
-          required
-          maxLength={200}
-          onInput={event => setName(event.currentTarget.value)}
+      {isNew && (
+        <EventChoice
+          events={events}
+          value={eventId}
+          onEvent={event => {
+            setEventId(event.id);
+            setName(textOf(event, "name"));
+          }}
         />
-        <p class="quiet">{hints[asked.kind]}</p>
-        {fault !== "" && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
-        <DialogButtons
-          confirm={isNew ? "Make the template" : "Make the event"}
-          isDisabled={isBusy}
-          close={onClose}
-        />
-      </form>
-    </Dialog>
+      )}
+      <label for="template-name">{isNew ? "Name of the template" : "Name of the event"}</label>
+      <input
+        id="template-name"
+        value={name}
+        required
+        maxLength={200}
+        onInput={event => setName(event.currentTarget.value)}
+      />
+      <p class="quiet">{hints[asked.kind]}</p>
+    </FormDialog>
   );
 }
 

@@ -120,7 +120,7 @@ function AskDialog({ question }: { readonly question: NonNullable<typeof asked.v
 interface DialogButtonsProps {
   /** Text of the button that sends the form. */
   readonly confirm: string;
-  readonly isDangerous?: boolean;
+  readonly isDangerous?: boolean | undefined;
   readonly isDisabled?: boolean;
   readonly close: () => void;
 }
@@ -140,6 +140,45 @@ export function DialogButtons({
         {confirm}
       </button>
     </div>
+  );
+}
+
+interface FormDialogProps extends Pick<DialogProps, "title" | "onClose" | "children"> {
+  /** Text of the button. */
+  readonly confirm: string;
+  readonly isDangerous?: boolean | undefined;
+  readonly send: (form: FormData) => Promise<void>;
+}
+
+/** A form in a dialog. It is sent once, however often its button is pressed; where that fails it stays and says why. */
+export function FormDialog({ title, confirm, isDangerous, send, onClose, children }: FormDialogProps) {
+  const [fault, setFault] = useState("");
+  const isSending = useRef(false);
+  async function submit(form: HTMLFormElement): Promise<void> {
+    if (isSending.current) return;
+    isSending.current = true;
+    setFault("");
+    await send(new FormData(form)).catch(error => {
+      setFault(messageOf(error));
+      isSending.current = false;
+    });
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class="stack labelled"
+        onSubmit={event => {
+          event.preventDefault();
+          void submit(event.currentTarget);
+        }}
+      >
+        {children}
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+        <DialogButtons confirm={confirm} isDangerous={isDangerous} close={onClose} />
+      </form>
+    </Dialog>
   );
 }
 

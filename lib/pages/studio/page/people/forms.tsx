@@ -1,8 +1,7 @@
 /** Forms about one fan: points to give, and a ban. */
 
-import { useRef, useState } from "preact/hooks";
-import { messageOf } from "../problem.ts";
-import { Dialog, DialogButtons } from "../ui.tsx";
+import { useState } from "preact/hooks";
+import { FormDialog } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import type { Tenants } from "./tenants.ts";
 
@@ -12,25 +11,6 @@ interface FormProps {
   readonly userId: string;
   /** Called with what was done; null: nothing. */
   readonly onClose: (done: string | null) => void;
-}
-
-/** Sends a form once, however often its button is pressed, and keeps it where that fails. */
-function useSending(send: (form: FormData) => Promise<string>, onClose: FormProps["onClose"]) {
-  const [fault, setFault] = useState("");
-  const isSending = useRef(false);
-  async function submit(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
-    if (isSending.current) return;
-    isSending.current = true;
-    setFault("");
-    try {
-      onClose(await send(new FormData(event.currentTarget as HTMLFormElement)));
-    } catch (error) {
-      setFault(messageOf(error));
-    }
-    isSending.current = false;
-  }
-  return { fault, submit };
 }
 
 function newKey(): string {
@@ -43,7 +23,7 @@ function newKey(): string {
 export function GrantForm({ context: { api }, tenants, userId, onClose }: FormProps) {
   const [rewardId] = useState(newKey);
   const { organisationId, spaceId, projectId, metrics } = tenants;
-  const { fault, submit } = useSending(async form => {
+  async function send(form: FormData): Promise<void> {
     const metricId = String(form.get("metric"));
     const amount = Number(form.get("amount"));
     const reason = String(form.get("reason")).trim();
@@ -54,85 +34,61 @@ export function GrantForm({ context: { api }, tenants, userId, onClose }: FormPr
       options,
     );
     const [result] = results;
-    if (result?.status === "duplicate") return "It was given before.";
+    if (result?.status === "duplicate") return onClose("It was given before.");
     if (result?.status !== "succeeded") throw new Error("The reward was refused.");
-    return `${amount} ${metrics.get(metricId) ?? metricId} given.`;
-  }, onClose);
+    onClose(`${amount} ${metrics.get(metricId) ?? metricId} given.`);
+  }
   return (
-    <Dialog title="Give points" onClose={() => onClose(null)}>
-      <form class="stack" onSubmit={event => void submit(event)}>
-        <label class="grow">
-          What
-          <select name="metric">
-            {[...metrics].map(([id, title]) => (
-              <option key={id} value={id}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="grow">
-          How many
-          <input name="amount" type="number" min={1} max={1_000_000_000} step={1} required />
-        </label>
-        <label class="grow">
-          Reason, which the ledger and the fan's history show
-          <input name="reason" required maxLength={256} pattern=".*\S.*" autoComplete="off" />
-        </label>
-        <Send fault={fault} confirm="Give" onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog title="Give points" confirm="Give" send={send} onClose={() => onClose(null)}>
+      <label class="grow">
+        What
+        <select name="metric">
+          {[...metrics].map(([id, title]) => (
+            <option key={id} value={id}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="grow">
+        How many
+        <input name="amount" type="number" min={1} max={1_000_000_000} step={1} required />
+      </label>
+      <label class="grow">
+        Reason, which the ledger and the fan's history show
+        <input name="reason" required maxLength={256} pattern=".*\S.*" autoComplete="off" />
+      </label>
+    </FormDialog>
   );
 }
 
 export function BanForm({ context: { api }, tenants: { projectId, zone }, userId, onClose }: FormProps) {
-  const { fault, submit } = useSending(async form => {
+  async function send(form: FormData): Promise<void> {
     const hours = Number(form.get("hours"));
     const until = hours === 0 ? {} : { until: Math.floor(Date.now() / 1_000) + hours * 3_600 };
     const body = { reason: String(form.get("reason")).trim(), ...until };
     await api.identity.banUser({ projectId, userId, body });
-    return "The person is banned.";
-  }, onClose);
+    onClose("The person is banned.");
+  }
   return (
-    <Dialog title="Ban this person?" onClose={() => onClose(null)}>
-      <form class="stack" onSubmit={event => void submit(event)}>
-        <p>
-          All sessions end at once, and the person cannot sign in. Points and history stay. Times are in{" "}
-          {zone.name}.
-        </p>
-        <label class="grow">
-          For how long
-          <select name="hours">
-            <option value="0">Until it is lifted</option>
-            <option value="24">A day</option>
-            <option value="168">A week</option>
-            <option value="720">30 days</option>
-          </select>
-        </label>
-        <label class="grow">
-          Reason
-          <input name="reason" required maxLength={500} pattern=".*\S.*" autoComplete="off" />
-        </label>
-        <Send fault={fault} confirm="Ban" isDangerous onClose={onClose} />
-      </form>
-    </Dialog>
-  );
-}
-
-interface SendProps {
-  readonly fault: string;
-  readonly confirm: string;
-  readonly isDangerous?: boolean;
-  readonly onClose: FormProps["onClose"];
-}
-
-function Send({ fault, confirm, isDangerous = false, onClose }: SendProps) {
-  return (
-    <>
-      <p class="fault" role="alert">
-        {fault}
+    <FormDialog title="Ban this person?" confirm="Ban" isDangerous send={send} onClose={() => onClose(null)}>
+      <p>
+        All sessions end at once, and the person cannot sign in. Points and history stay. Times are in{" "}
+        {zone.name}.
       </p>
-      <DialogButtons confirm={confirm} isDangerous={isDangerous} close={() => onClose(null)} />
-    </>
+      <label class="grow">
+        For how long
+        <select name="hours">
+          <option value="0">Until it is lifted</option>
+          <option value="24">A day</option>
+          <option value="168">A week</option>
+          <option value="720">30 days</option>
+        </select>
+      </label>
+      <label class="grow">
+        Reason
+        <input name="reason" required maxLength={500} pattern=".*\S.*" autoComplete="off" />
+      </label>
+    </FormDialog>
   );
 }

@@ -4,8 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { allOf, type PageQuery, type Resource, textOf } from "../api.ts";
 import { useCommands } from "../palette.tsx";
 import { hrefOf } from "../places.ts";
-import { messageOf } from "../problem.ts";
-import { Act, Dialog, DialogButtons, Problem, State } from "../ui.tsx";
+import { Act, FormDialog, Problem, State } from "../ui.tsx";
 import { refusalOf, type ViewContext } from "../view.ts";
 import { overlapsOf, zoneOf } from "./calendar.ts";
 import { instantOf, ownZone, timeIn } from "./zones.ts";
@@ -106,30 +105,19 @@ function NewEvent({ context, close, ...shown }: NewEventProps) {
   const { api, chain, signal } = context;
   const project = chain.at(-1) as Resource;
   const [templates, setTemplates] = useState<readonly Resource[]>([]);
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const query = { projectId: project.id, sort: "name", "page[count]": 100 } as const;
     allOf(api.control.listProjectEventTemplates(query, { signal })).then(setTemplates, () => {});
   }, []);
-  function submit(event: SubmitEvent): void {
-    event.preventDefault();
-    setBusy(true);
-    makeEvent(context, new FormData(event.currentTarget as HTMLFormElement), shown.zone).catch(error => {
-      setFault(messageOf(error));
-      setBusy(false);
-    });
-  }
   return (
-    <Dialog title="New event" onClose={close}>
-      <form class="stack labelled" onSubmit={submit}>
-        <EventFields templates={templates} {...shown} />
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-        <DialogButtons confirm="Create" isDisabled={isBusy} close={close} />
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New event"
+      confirm="Create"
+      send={form => makeEvent(context, form, shown.zone)}
+      onClose={close}
+    >
+      <EventFields templates={templates} {...shown} />
+    </FormDialog>
   );
 }
 
@@ -173,19 +161,25 @@ function EventFields({ templates, events, more, zone }: FieldsProps) {
         Empty: you start it by hand.
       </p>
       <label>
-        Length in minutes (0: until you stop it; a clone keeps its own)
-        <input name="minutes" type="number" min="0" max="43200" defaultValue="60" />
-      </label>
-      <label class="row check">
-        <input name="repeat" type="checkbox" /> Begin again this many minutes after its end
+        Length in minutes
         <input
-          name="pause"
+          name="minutes"
           type="number"
           min="0"
-          max="525600"
-          defaultValue="0"
-          aria-label="Minutes of pause"
+          max="43200"
+          defaultValue="60"
+          aria-describedby="length-hint"
         />
+      </label>
+      <p class="quiet" id="length-hint">
+        0: until you stop it. A clone keeps the length of its event.
+      </p>
+      <label class="row check">
+        <input name="repeat" type="checkbox" /> Begins again after its end
+      </label>
+      <label class="pause">
+        Minutes until it begins again
+        <input name="pause" type="number" min="0" max="525600" defaultValue="0" />
       </label>
     </>
   );

@@ -4,8 +4,7 @@ import { useState } from "preact/hooks";
 import { textOf } from "../api.ts";
 import { useCommands } from "../palette.tsx";
 import { hrefOf } from "../places.ts";
-import { messageOf } from "../problem.ts";
-import { Act, Dialog, DialogButtons } from "../ui.tsx";
+import { Act, FormDialog } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import type { Desk } from "./desk.ts";
 
@@ -39,44 +38,19 @@ export function After({ context, desk }: AfterProps) {
 /** Makes a new event of the same elements, and opens its plan. */
 function Again({ context, desk, close }: AfterProps & { readonly close: () => void }) {
   const event = desk.rundown.event.value;
-  const [name, setName] = useState(textOf(event, "name"));
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  async function make(): Promise<void> {
-    setBusy(true);
-    try {
-      const data = { type: "events" as const, attributes: { name: name.trim() } };
-      const { id } = await context.api.control.cloneEvent({ eventId: event.id, body: { data } });
-      location.hash = hrefOf({ type: "events", id }, "plan");
-    } catch (error) {
-      setFault(messageOf(error));
-      setBusy(false);
-    }
+  async function make(form: FormData): Promise<void> {
+    const attributes = { name: String(form.get("name")).trim() };
+    const body = { data: { type: "events" as const, attributes } };
+    const { id } = await context.api.control.cloneEvent({ eventId: event.id, body });
+    location.hash = hrefOf({ type: "events", id }, "plan");
   }
   return (
-    <Dialog title="Use this event again" onClose={close}>
-      <form
-        class="stack labelled"
-        onSubmit={submitted => {
-          submitted.preventDefault();
-          void make();
-        }}
-      >
-        <label>
-          Name of the new event
-          <input
-            value={name}
-            required
-            maxLength={200}
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
-          />
-        </label>
-        <p class="quiet">Its elements are drafts without votes, and it has no begin yet.</p>
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-        <DialogButtons confirm="Make the event" isDisabled={isBusy} close={close} />
-      </form>
-    </Dialog>
+    <FormDialog title="Use this event again" confirm="Make the event" send={make} onClose={close}>
+      <label>
+        Name of the new event
+        <input name="name" defaultValue={textOf(event, "name")} required maxLength={200} />
+      </label>
+      <p class="quiet">Its elements are drafts without votes, and it has no begin yet.</p>
+    </FormDialog>
   );
 }
