@@ -29,7 +29,8 @@ export function Share({ context, onClose }: ShareProps) {
         <Copied label="Page for fans" text={page} />
         {isLoopback(new URL(page).hostname) && (
           <p class="quiet">
-            Only this machine can open these addresses. Start the server on an address that phones reach.
+            Only this machine can open these addresses. For phones, start the server with --host 0.0.0.0 and
+            with --public-url and the address of this machine in your network.
           </p>
         )}
         <Copied label="Embed in your page (grows with its content)" text={element} />

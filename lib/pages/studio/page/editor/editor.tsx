@@ -241,7 +241,12 @@ function Form({
         {!isReadOnly && isPublished && (
           <p class="note">Published: what fans have seen stays. Results and answer can still change.</p>
         )}
-        <Labelled {...props} path={["name"]} label="Name for your team" control={text("text", 200)} />
+        <Labelled
+          {...props}
+          path={["name"]}
+          label="Name for your team (optional)"
+          control={text("text", 200)}
+        />
         <div class="row">
           {locales.length > 0 && (
             <Languages locales={locales} locale={locale} choose={setLocale} editing={editing} type={type} />

@@ -98,6 +98,15 @@ export function Labelled({
   );
 }
 
+const numbers = new Intl.NumberFormat();
+
+function boundsOf(min: number | undefined, max: number | undefined): string {
+  if (min === undefined) return max === undefined ? "" : `Up to ${numbers.format(max)}.`;
+  return max === undefined
+    ? `From ${numbers.format(min)}.`
+    : `From ${numbers.format(min)} to ${numbers.format(max)}.`;
+}
+
 /** The field of a property of a content type. */
 export function PropertyField({
   property,
@@ -107,8 +116,7 @@ export function PropertyField({
   const { label, key, mandatory, description, many, max_length: charactersMax, min, max } = property;
   const bounds = [
     charactersMax === undefined ? "" : `At most ${charactersMax} characters.`,
-    min === undefined ? "" : `From ${min}.`,
-    max === undefined ? "" : `Up to ${max}.`,
+    boundsOf(min, max),
     (property.type ?? property.field) === "datetime" ? `Time in ${zone}.` : "",
   ];
   const help = [description ?? "", ...bounds].filter(text => text !== "").join(" ");
