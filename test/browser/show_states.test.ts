@@ -51,6 +51,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.clock.runFor(12_000);
     await page.getByText("No connection.").waitFor();
     await page.getByText("Votes kept for later: 1").waitFor();
+    await page.getByText(/As of \d/).waitFor();
     await assertAccessible(page);
     await picture(page, "offline");
     // From here on the press alone asks again.
@@ -176,6 +177,10 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     const running = await world.visit(`?event=${await add("Empty", { action: "start" })}`);
     await running.page.getByText("The show has begun").waitFor();
     await picture(running.page, "empty");
+    const tomorrow = Math.floor(world.clock.now() / 1_000) + 86_400;
+    const later = await add("Later", { start_mode: "clock", start_at: tomorrow });
+    await running.page.goto(`${world.url}/show?event=${later}`);
+    await running.page.getByText(/^Begins /).waitFor();
     const id = await add("Gone", {});
     const { page, faults } = await world.visit(`?event=${id}`);
     await page.getByText("Starts when the host is ready").waitFor();
