@@ -28,10 +28,50 @@ const ofProjects = {
   eventLeaderboards: v.pipe(BoardsSchema, v.description("Boards that each event of the project has")),
 };
 
+/** What members mean whose schemas do not say it. */
+const hints: Json = {
+  order: "`desc`: the highest score leads",
+  operator: "How a score of a back end combines with the stored one, where it does not say so",
+  source: "Source of the scores: back ends (`direct`), the value of a metric, or counted actions",
+  rankStyle:
+    "Ranks after two equal scores: 1, 1, 3 (`competition`), 1, 1, 2 (`dense`) or 1, 2, 3 (`ordinal`)",
+  shards: "Number of partitions over which the entries are spread; 1 where ranks are dense",
+  seasons: "Periods in which the board counts separately",
+  graceMs: "Milliseconds after the end of a season in which its scores still count",
+  keepSeasons: "Number of past seasons that are kept",
+  bounds: "Scores that the board takes, both bounds included",
+  visibility: "Readers: everyone (`public`), or API keys of the organisation (`hidden`)",
+  allow: "The only countries that are served, such as DE, or EU for all of its own",
+  deny: "Countries that are not served, where no others are named",
+  unknownLocation: "What holds for devices whose country is unknown",
+};
+
+/** Adds hints to the members of an object, or of the objects of a list. */
+function hinted({ properties, items, ...schema }: Json): Json {
+  if (items !== undefined) return { ...schema, items: hinted(items as Json) };
+  const members = Object.entries(Object(properties) as Readonly<Record<string, Json>>);
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      members.map(([name, member]) => [name, { ...member, description: hints[name] }]),
+    ),
+  };
+}
+
+/** Returns the sections of `services`. */
+function servicesOf(sections: typeof ofEvents): Json {
+  const { properties, ...schema } = jsonSchemaOf(v.object(sections));
+  const all = properties as Readonly<Record<string, Json>>;
+  const members = Object.entries(all).map(([name, section]) => {
+    return [name, /^(leaderboards|eventLeaderboards|location)$/.test(name) ? hinted(section) : section];
+  });
+  return { ...schema, properties: Object.fromEntries(members) };
+}
+
 export function formSchemas(): Readonly<Record<"projects" | "events", Json>> {
   return {
-    projects: { properties: { ...attributesOf("projects"), services: jsonSchemaOf(v.object(ofProjects)) } },
-    events: { properties: { ...attributesOf("events"), services: jsonSchemaOf(v.object(ofEvents)) } },
+    projects: { properties: { ...attributesOf("projects"), services: servicesOf(ofProjects) } },
+    events: { properties: { ...attributesOf("events"), services: servicesOf(ofEvents) } },
   };
 }
 

@@ -104,18 +104,9 @@ const CountriesSchema = v.pipe(
 );
 
 export const LocationSchema = v.strictObject({
-  allow: v.exactOptional(
-    v.pipe(
-      CountriesSchema,
-      v.description("The only countries that are served, such as DE, or EU for all of its own"),
-    ),
-  ),
-  deny: v.exactOptional(
-    v.pipe(CountriesSchema, v.description("Countries that are not served, where no others are named")),
-  ),
-  unknownLocation: v.exactOptional(
-    v.pipe(v.picklist(["allow", "deny"]), v.description("What holds for devices whose country is unknown")),
-  ),
+  allow: v.exactOptional(CountriesSchema),
+  deny: v.exactOptional(CountriesSchema),
+  unknownLocation: v.exactOptional(v.picklist(["allow", "deny"])),
 });
 
 const SectionSchema = v.optional(

@@ -144,60 +144,38 @@ export type SeasonSchedule = Readonly<v.InferOutput<typeof SeasonScheduleSchema>
 const DeclarationSchema = v.pipe(
   v.strictObject({
     id: BoardIdSchema,
-    order: v.pipe(
-      v.optional(v.picklist(["desc", "asc"]), "desc"),
-      v.description("`desc`: the highest score leads"),
-    ),
-    operator: v.pipe(
-      v.optional(BoardOperatorSchema, "set"),
-      v.description("How a score of a back end combines with the stored one, where it does not say so"),
-    ),
-    source: v.pipe(
-      v.optional(SourceSchema, { type: "direct" }),
-      v.description("Source of the scores: back ends (`direct`), the value of a metric, or counted actions"),
-    ),
-    rankStyle: v.pipe(
-      v.optional(RankStyleSchema, "competition"),
-      v.description(
-        "Ranks after two equal scores: 1, 1, 3 (`competition`), 1, 1, 2 (`dense`) or 1, 2, 3 (`ordinal`)",
-      ),
-    ),
-    shards: v.pipe(
-      v.optional(
-        v.pipe(
-          v.number(),
-          v.check(
-            count => count >= 1 && count <= shardsMax && Number.isInteger(Math.log2(count)),
-            `Expected a power of two from 1 to ${shardsMax}`,
-          ),
+    /** `desc`: the highest score leads. */
+    order: v.optional(v.picklist(["desc", "asc"]), "desc"),
+    /** Operator of direct writes that name none. */
+    operator: v.optional(BoardOperatorSchema, "set"),
+    /** Source of the scores: back ends (`direct`), the value of a metric, or counted actions. */
+    source: v.optional(SourceSchema, { type: "direct" }),
+    rankStyle: v.optional(RankStyleSchema, "competition"),
+    /** Number of partitions over which the entries are spread; 1 where ranks are dense. */
+    shards: v.optional(
+      v.pipe(
+        v.number(),
+        v.check(
+          count => count >= 1 && count <= shardsMax && Number.isInteger(Math.log2(count)),
+          `Expected a power of two from 1 to ${shardsMax}`,
         ),
-        1,
       ),
-      v.description("Number of partitions over which the entries are spread; 1 where ranks are dense"),
+      1,
     ),
-    seasons: v.pipe(
-      v.optional(SeasonScheduleSchema, { type: "none" }),
-      v.description("Periods in which the board counts separately"),
-    ),
-    graceMs: v.pipe(
-      v.optional(integer(0, graceMsMax), graceMsDefault),
-      v.description("Milliseconds after the end of a season in which its scores still count"),
-    ),
-    keepSeasons: v.pipe(
-      v.optional(integer(1, keepSeasonsMax), keepSeasonsDefault),
-      v.description("Number of past seasons that are kept"),
-    ),
+    seasons: v.optional(SeasonScheduleSchema, { type: "none" }),
+    /** Time after the end of a season in which its scores still count, in ms. */
+    graceMs: v.optional(integer(0, graceMsMax), graceMsDefault),
+    /** Number of past seasons that are kept. */
+    keepSeasons: v.optional(integer(1, keepSeasonsMax), keepSeasonsDefault),
+    /** Scores that the board takes, both bounds included. */
     bounds: v.exactOptional(
       v.pipe(
         v.strictObject({ min: score, max: score }),
         v.check(({ min, max }) => min <= max, "Expected min to be at most max"),
-        v.description("Scores that the board takes, both bounds included"),
       ),
     ),
-    visibility: v.pipe(
-      v.optional(v.picklist(["public", "hidden"]), "public"),
-      v.description("Readers: everyone (`public`), or API keys of the organisation (`hidden`)"),
-    ),
+    /** Readers of the board: everyone, or API keys of its organisation only. */
+    visibility: v.optional(v.picklist(["public", "hidden"]), "public"),
   }),
   v.forward(
     v.check(
