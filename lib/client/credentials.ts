@@ -1,5 +1,7 @@
 /** Credentials of calls. */
 
+import { claimsOf } from "./session_state.ts";
+
 /** Letters of the credentials that an operation takes, as in the rows of its area. */
 export type CredentialKinds = string;
 
@@ -25,7 +27,8 @@ export function accessToken(token: string): Credentials {
 
 /**
  * Credentials of who has space tokens already: a back end that acts for a fan, or the page of a fan of your own accounts. With a function
- * that asks for a token, one is asked for with the first call, and another once it is refused, for example as it has expired.
+ * that asks for a token, one is asked for with the first call, and another once it is refused, for example as it has expired. All are of
+ * one fan: a token of another one fails the call.
  *
  * @example
  * ```ts
@@ -40,11 +43,16 @@ export function accessToken(token: string): Credentials {
  */
 export function spaceToken(token: string | (() => Promise<string>)): Credentials {
   const ask = typeof token === "string" ? async () => token : token;
+  let fan: unknown;
   let asked: Promise<string> | undefined;
   const fields = async (): Promise<Readonly<Record<string, string>>> => {
     asked ??= ask();
     try {
-      return { authorization: `Bearer ${await asked}` };
+      const held = await asked;
+      const { sub } = claimsOf(held);
+      fan ??= sub;
+      if (sub !== fan) throw new Error("Another fan has signed in: make a new client for this fan");
+      return { authorization: `Bearer ${held}` };
     } catch (error) {
       asked = undefined;
       throw error;

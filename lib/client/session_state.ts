@@ -111,14 +111,21 @@ export function timed(token: string, at: number, lifetimeMs: number): HeldToken 
   return { token, renewAt: at + lifetimeMs * renewalPart, expiresAt: at + lifetimeMs };
 }
 
+type Claims = { readonly [name in "exp" | "iat" | "sub"]?: unknown };
+
+/** Members of a JWT; none of a text that is no JWT. */
+export function claimsOf(token: string): Claims {
+  try {
+    return JSON.parse(atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"))) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 /** Lifetime of a JWT by its own times, which are both of the server's clock. */
 function lifetimeOf(token: string): number {
-  try {
-    const claims = JSON.parse(atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/")));
-    return (claims.exp - claims.iat) * 1_000 || lifetimeMsDefault;
-  } catch {
-    return lifetimeMsDefault;
-  }
+  const { exp, iat } = claimsOf(token);
+  return (Number(exp) - Number(iat)) * 1_000 || lifetimeMsDefault;
 }
 
 /** Checks a state that was read from a storage, to which anything may have been written. */

@@ -247,10 +247,12 @@ describe("the typed client", () => {
     const principal = { kind: "user", userId: "0d000000-0000-4000-8000-000000000001", ...tenant } as const;
     let asked = 0;
     let isLost = true;
+    let isOther = false;
     const credentials = spaceToken(async () => {
       if (isLost) throw new Error("no connection");
       asked += 1;
-      return (await world.platform.spaceTokens.issue(space, principal)).accessToken;
+      const signedIn = isOther ? { ...principal, userId: "0d000000-0000-4000-8000-000000000002" } : principal;
+      return (await world.platform.spaceTokens.issue(space, signedIn)).accessToken;
     });
     const guest = createClient({ ...environment, url, areas: fanAreas, credentials });
     const read = () => guest.loyalty.getRewardsProfile();
@@ -261,6 +263,12 @@ describe("the typed client", () => {
     world.clock.advance(3_700_000);
     await Promise.all([read(), read()]);
     assert.equal(asked, 2);
+    isOther = true;
+    world.clock.advance(3_700_000);
+    await assert.rejects(async () => await read(), /Another fan has signed in/);
+    isOther = false;
+    await read();
+    asked = 2;
     network.disturb = () => Response.json({ code: "invalid_token" }, { status: 401 });
     assert.equal((await failureOf(read())).status, 401);
     assert.equal(asked, 3);
