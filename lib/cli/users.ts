@@ -224,6 +224,7 @@ const exportCommand: CommandSpec = {
 const sessionsCommand: CommandSpec = {
   words: ["users", "sessions"],
   summary: "List the live sessions of a user, or end them all",
+  changes: "nothing; with --end it ends the sessions",
   args: userArgument,
   flags: { ...ofProject, end: { description: "End all of them instead; access tokens are refused at once" } },
   examples: [
