@@ -5,7 +5,7 @@
  */
 
 import type { ApiKeys, KeyRing } from "../auth/mod.ts";
-import { openIssuer } from "../auth/tokens/jwks_routes.ts";
+import { openIssuer, requireKnownFormat } from "../auth/tokens/jwks_routes.ts";
 import { createKeyRing } from "../auth/tokens/key_ring.ts";
 import type { Authors } from "../authoring/control/access/authors.ts";
 import type { ActionService, ActionWorker } from "../fans/audience/mod.ts";
@@ -146,8 +146,11 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const traced = given.tracer === undefined ? given : tracedPorts(given, given.tracer);
   const resolved = given.metrics?.ports(traced) ?? traced;
   const { logger, metrics } = resolved;
-  const authority = { issuer: await openStoredIssuer(resolved), keyRing: await openKeyRing(resolved) };
-  const { keyRing, issuer } = authority;
+  // The keys come first: a process that is refused must not become the issuer.
+  await requireKnownFormat(resolved.store);
+  const keyRing = await openKeyRing(resolved);
+  const authority = { issuer: await openStoredIssuer(resolved), keyRing };
+  const { issuer } = authority;
   const services = createServices(resolved, authority);
   metrics?.readFigures({ ...resolved, ...services, version });
   const areas = createAreas(services);

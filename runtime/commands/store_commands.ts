@@ -8,7 +8,7 @@ import { type BackupFacts, backUpJournal, restoreJournal } from "../../adapters/
 import { createApiKeys } from "../../lib/auth/api_keys/api_keys.ts";
 import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { type ApiKeys, type KeyRing, MasterSecret, permissions } from "../../lib/auth/mod.ts";
-import { openIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
+import { requireKnownFormat } from "../../lib/auth/tokens/jwks_routes.ts";
 import { checkMasterSecret, createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
 import { Authors } from "../../lib/authoring/control/access/authors.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
@@ -35,25 +35,15 @@ import { environmentWith } from "./files.ts";
 /**
  * Creates an API key with every permission.
  *
- * @throws {CliError} The settings name no durable store, its keys were sealed under another secret, the organisation is
- *   unknown, or it has keys already.
+ * @throws {CliError} The settings name no durable store, it is sealed under another secret, the organisation is unknown, or it
+ *   has keys already.
  */
 export const bootstrapKey: CliContext["bootstrapKey"] = (flags, organisationId, name, isForced) =>
-  inStore("keys bootstrap", flags, async ({ store }, { secret = "" }) => {
-    const options = { store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom };
-    await requireSecret(options);
-    const apiKeys = createApiKeys(options);
-    await requireFirstKey(store, apiKeys, organisationId, isForced);
+  inSealedStore("keys bootstrap", flags, async sealed => {
+    const apiKeys = createApiKeys(sealed);
+    await requireFirstKey(sealed.store, apiKeys, organisationId, isForced);
     return await apiKeys.create({ organisationId, name, permissions });
   });
-
-/** @throws {CliError} The keys of the store were sealed under another secret. */
-async function requireSecret(options: Parameters<typeof checkMasterSecret>[0]): Promise<void> {
-  await checkMasterSecret(options).catch((error: unknown) => {
-    if (error instanceof AppError) throw error;
-    throw wrongUsage(String(error instanceof Error ? error.message : error));
-  });
-}
 
 async function requireFirstKey(
   store: Store,
@@ -80,45 +70,21 @@ async function requireFirstKey(
 /**
  * Opens the key ring of a store.
  *
- * @throws {CliError} The settings name no durable store, the secret is not that of the servers, or the work was refused.
+ * @throws {CliError} The settings name no durable store, it is sealed under another secret, or the work was refused.
  */
 export const inKeyRing: CliContext["inKeyRing"] = (flags, command, work) =>
-  inStore(command, flags, async ({ store }, config) => {
-    try {
-      return await work(await openRing(store, config));
-    } catch (error) {
-      throw asCliError(error);
-    }
-  });
-
-/**
- * Opens the key ring with the algorithm of the settings, else with the one that it has. The first to open a store makes the public URL
- * the issuer of its tokens for good.
- */
-async function openRing(store: Store, config: Config): Promise<KeyRing> {
-  const { secret = "", signatureAlgorithm: algorithm } = config;
-  const publicUrl = config.publicUrl && baseUrlOf(config, config.publicUrl);
-  await openIssuer({ store, random: systemRandom, publicUrl });
-  return await createKeyRing({
-    store,
-    secret: new MasterSecret(secret),
-    clock: systemClock,
-    random: systemRandom,
-    ...(algorithm === undefined ? {} : { algorithm }),
-  });
-}
+  inSealedStore(command, flags, ({ keyRing }) => work(keyRing));
 
 /** Opens the platform as a server would. */
 async function openPlatform(
-  store: Store,
-  config: Config,
+  { store, secret, keyRing, config }: SealedStore,
   more: Partial<PlatformOptions> = {},
 ): Promise<Platform> {
-  const { secret = "", publicUrl } = config;
+  const { publicUrl } = config;
   return await createPlatform({
     store,
-    secret: new MasterSecret(secret),
-    signatureAlgorithm: (await openRing(store, config)).algorithm,
+    secret,
+    signatureAlgorithm: keyRing.algorithm,
     ...(publicUrl === undefined ? {} : { publicUrl: baseUrlOf(config, publicUrl) }),
     ...more,
   });
@@ -141,18 +107,14 @@ export const indexUsers: CliContext["indexUsers"] = async (flags, onProgress) =>
         onProgress(progress);
       },
     });
-  return await inStore("users index", flags, work, { needsSecret: false });
+  return await inStore("users index", flags, work);
 };
 
 /** Seals what is stored anew. @throws {CliError} The settings name no durable store, or no secret that opens it. */
 export const sealStoreAnew: CliContext["sealAnew"] = (flags, onProgress) =>
-  inStore("secret rotate", flags, async ({ store }, config) => {
-    const secret = new MasterSecret(config.secret ?? "");
-    const options = { store, secret, clock: systemClock, random: systemRandom };
-    await requireSecret(options);
-    const [keyRing, authors] = [await openRing(store, config), new Authors(options)];
-    return await sealAnew({ store, secret, keyRing, authors, onProgress });
-  });
+  inSealedStore("secret rotate", flags, sealed =>
+    sealAnew({ ...sealed, authors: new Authors(sealed), onProgress }),
+  );
 
 /**
  * Rebuilds a board from the stored histories of users.
@@ -160,12 +122,10 @@ export const sealStoreAnew: CliContext["sealAnew"] = (flags, onProgress) =>
  * @throws {CliError} The settings name no durable store, there is no such board, or back ends write to it.
  */
 export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
-  inStore("leaderboards rebuild", flags, async ({ store }, config) => {
-    const platform = await openPlatform(store, config);
+  inSealedStore("leaderboards rebuild", flags, async sealed => {
+    const platform = await openPlatform(sealed);
     try {
       return await platform.rebuildBoard(board);
-    } catch (error) {
-      throw asCliError(error);
     } finally {
       await platform.close();
     }
@@ -177,23 +137,18 @@ export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
  * @throws {CliError} The settings name no durable store, the file is not valid, or a domain is another space's.
  */
 export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
-  inStore(
-    "seed apply",
-    flags,
-    async ({ store }) => {
-      try {
-        const files = await readSeedFiles({ seed: path });
-        await files.write(store, systemClock);
-        return files.counts;
-      } catch (error) {
-        if (!(error instanceof Error && error.cause instanceof AppError)) throw error;
-        const { code } = error.cause;
-        const exit = code === "validation_failed" ? exits.invalid : exitOf(errorFacts[code].status);
-        throw new CliError(exit, error.message, { code });
-      }
-    },
-    { needsSecret: false },
-  );
+  inStore("seed apply", flags, async ({ store }) => {
+    try {
+      const files = await readSeedFiles({ seed: path });
+      await files.write(store, systemClock);
+      return files.counts;
+    } catch (error) {
+      if (!(error instanceof Error && error.cause instanceof AppError)) throw error;
+      const { code } = error.cause;
+      const exit = code === "validation_failed" ? exits.invalid : exitOf(errorFacts[code].status);
+      throw new CliError(exit, error.message, { code });
+    }
+  });
 
 /**
  * Makes a person an operator, and where there is no organisation the first one with a space, through the control API.
@@ -201,10 +156,8 @@ export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
  * @throws {CliError} The settings name no durable store, or the secret is not that of the servers.
  */
 export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { email, name }) =>
-  inStore("operators bootstrap", flags, async ({ store }, config) => {
-    const secret = new MasterSecret(config.secret ?? "");
-    await requireSecret({ store, secret, clock: systemClock, random: systemRandom });
-    const platform = await openPlatform(store, config, { control: createControl });
+  inSealedStore("operators bootstrap", flags, async sealed => {
+    const platform = await openPlatform(sealed, { control: createControl });
     async function send<D = { readonly id: string }>(
       path: string,
       body?: unknown,
@@ -247,6 +200,7 @@ export const runDoctorInStore: CliContext["doctor"] = async (flags, repairs) => 
   if (storage === null) return { findings, verdicts: [] };
   const secret = config.secret === undefined ? undefined : new MasterSecret(config.secret);
   try {
+    await requireKnownFormat(storage.store);
     const verdicts = await runDoctor({ store: storage.store, clock: systemClock, repairs, secret });
     return { findings, verdicts };
   } catch (error) {
@@ -256,15 +210,17 @@ export const runDoctorInStore: CliContext["doctor"] = async (flags, repairs) => 
   }
 };
 
-/** Explains a token with what the store has. @throws {CliError} The settings name no durable store. */
+/** Explains a token with what the store has. @throws {CliError} The settings name no durable store, or a secret that does not open it. */
 export const explainTokenInStore: CliContext["explainToken"] = (flags, token, projectId) =>
-  inStore(
-    "doctor token",
-    flags,
-    async ({ store }, { secret }) =>
-      await (await import("../doctor/token_checks.ts")).explainToken({ store, token, projectId, secret }),
-    { needsSecret: false },
-  );
+  inStore("doctor token", flags, async ({ store }, { secret }) => {
+    if (secret !== undefined) await opened(checkMasterSecret(sealingOptions(store, secret)));
+    return await (await import("../doctor/token_checks.ts")).explainToken({
+      store,
+      token,
+      projectId,
+      secret,
+    });
+  });
 
 function asCliError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
@@ -277,21 +233,67 @@ type StoreWork<R> = (storage: Storage, config: Config) => Promise<R>;
 /**
  * Runs work in the store that settings and flags name. Work that signs or seals nothing needs no secret of the servers.
  *
- * @throws {CliError} The settings are invalid or name no durable store.
+ * @throws {CliError} The settings are invalid or name no durable store, its format is newer, or the work was refused.
  */
 async function inStore<R>(
   command: string,
   flags: StoreFlags,
   work: StoreWork<R>,
-  { needsSecret = true }: { readonly needsSecret?: boolean } = {},
+  { needsSecret = false }: { readonly needsSecret?: boolean } = {},
 ): Promise<R> {
   const config = await storeConfig(command, flags, { needsSecret });
   const storage = await openStorage(config, silentLogger);
   try {
+    await requireKnownFormat(storage.store);
     return await work(storage, config);
+  } catch (error) {
+    throw asCliError(error);
   } finally {
     await closeStorage(storage);
   }
+}
+
+interface SealedStore extends ReturnType<typeof sealingOptions> {
+  readonly keyRing: KeyRing;
+  readonly config: Config;
+}
+
+/**
+ * Runs work that signs or seals. The first to open a store creates its key ring, which says to all others, servers too, under which
+ * secret it is sealed.
+ *
+ * @throws {CliError} As {@linkcode inStore}; the store is sealed under another secret.
+ */
+async function inSealedStore<R>(
+  command: string,
+  flags: StoreFlags,
+  work: (sealed: SealedStore) => Promise<R>,
+): Promise<R> {
+  return await inStore(
+    command,
+    flags,
+    async ({ store }, config) => {
+      const options = sealingOptions(store, config.secret ?? []);
+      const { signatureAlgorithm: algorithm } = config;
+      const keyRing = await opened(
+        createKeyRing({ ...options, ...(algorithm === undefined ? {} : { algorithm }) }),
+      );
+      return await work({ ...options, keyRing, config });
+    },
+    { needsSecret: true },
+  );
+}
+
+function sealingOptions(store: Storage["store"], secret: readonly string[]) {
+  return { store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom };
+}
+
+/** Waits for keys to open. @throws {CliError} They are sealed under another secret. */
+async function opened<T>(keys: Promise<T>): Promise<T> {
+  return await keys.catch((error: unknown) => {
+    if (error instanceof AppError) throw error;
+    throw wrongUsage(error instanceof Error ? error.message : String(error));
+  });
 }
 
 /** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */

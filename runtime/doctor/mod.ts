@@ -230,11 +230,11 @@ function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check 
     name: "keys",
     advice: "Set GRANDSTAND_SECRET to the secret with which the servers were started",
     async run() {
-      const issuer = await storedIssuer(store);
-      if (issuer === null) return skipped("No server has started on this store yet");
       if (secret === undefined) return skipped("GRANDSTAND_SECRET is not set");
       const options = { store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom };
       await checkMasterSecret(options);
+      const issuer = await storedIssuer(store);
+      if (issuer === null) return skipped("No server has started on this store yet");
       return ok(`The keys open under the secret; the issuer is ${issuer}`);
     },
   };

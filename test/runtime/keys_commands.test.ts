@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { openFileStore } from "../../adapters/file/mod.ts";
 import { permissions } from "../../lib/auth/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { ids, seed } from "../support/platform.ts";
 import { type Outcome, runHere } from "./command_line.ts";
 import { type Program, start } from "./processes.ts";
@@ -28,6 +30,12 @@ function run(
   return runHere(["keys", ...args], { ...environment, ...more });
 }
 
+async function setFormat(value: string): Promise<void> {
+  await using store = await openFileStore(base.GRANDSTAND_DATA, { fsync: "never" });
+  const write = { type: "put", key: "format", value } as const;
+  assert.ok((await store.commit(platformPartition("key_ring"), { writes: [write] })).ok);
+}
+
 after(() => rmSync(folder, { recursive: true }));
 
 describe("grandstand keys", () => {
@@ -40,17 +48,11 @@ describe("grandstand keys", () => {
     writeFileSync(path, JSON.stringify({ ...seed, loyalty: undefined }));
     const seeded = await runHere(["seed", "apply", path], base);
     assert.equal(seeded.code, 0, seeded.stderr);
-    const sealed = await runHere(["signing-keys", "list"], base);
-    assert.equal(sealed.code, 0, sealed.stderr);
     const { code, stdout, stderr } = await run(["bootstrap"]);
     assert.equal(code, 0, stderr);
     const [, key = "", secret = ""] = shown.exec(stdout) ?? assert.fail(stdout);
     assert.match(stderr, /shown only once/);
-    const strange = await run(["bootstrap", "--force"], {
-      GRANDSTAND_SECRET: "a secret that the server does not have, long enough",
-    });
-    assert.deepEqual([strange.code, strange.stdout], [2, ""]);
-    assert.match(strange.stderr, /sealed under another master secret/);
+    await checkRefusals();
     const again = await run(["bootstrap"]);
     assert.deepEqual([again.code, again.stdout], [7, ""]);
     assert.match(again.stderr, /has 1 API keys already/);
@@ -65,6 +67,44 @@ describe("grandstand keys", () => {
     server.signal("SIGTERM");
     assert.equal(await server.ended, 0);
   });
+
+  /** Runs every command that signs or seals against a store that no server has opened. */
+  async function checkRefusals(): Promise<void> {
+    const token = join(folder, "token");
+    writeFileSync(token, `${btoa("{}")}.${btoa("{}")}.x`);
+    const commands = [
+      ["keys", "bootstrap", "--force"],
+      ["operators", "bootstrap", "--email", "eve@example.com"],
+      ["signing-keys", "list"],
+      ["signing-keys", "rotate"],
+      ["signing-keys", "revoke", "x", "--yes"],
+      ["secret", "rotate"],
+      ["leaderboards", "rebuild", "overall", "--project", ids.project],
+      ["doctor", "token", token],
+    ];
+    const strange = { ...base, GRANDSTAND_SECRET: "a secret that the store does not have, long enough" };
+    for (const args of commands) {
+      const { code, stdout, stderr } = await runHere(args, strange);
+      assert.deepEqual([code, stdout], [2, ""], `${args.join(" ")}: ${stderr}`);
+      assert.match(stderr, /sealed under another master secret/, args.join(" "));
+    }
+    const examined = await runHere(["doctor"], strange);
+    assert.equal(examined.code, 1, examined.stderr);
+    assert.match(examined.stdout, /^keys\tfailed\t.*sealed under another master secret/m);
+
+    await setFormat("2");
+    const unsealed = [
+      ["seed", "apply", join(folder, "seed.json")],
+      ["users", "index"],
+      ["doctor", "--repair"],
+    ];
+    for (const args of [...commands, ...unsealed]) {
+      const { code, stderr } = await runHere(args, base);
+      assert.equal(code, 7, `${args.join(" ")}: ${stderr}`);
+      assert.match(stderr, /its format is 2 and this version knows 1/, args.join(" "));
+    }
+    await setFormat("1");
+  }
 
   it("bootstrap refuses what it cannot do, and says why", async () => {
     const { GRANDSTAND_DATA: _, ...without } = base;

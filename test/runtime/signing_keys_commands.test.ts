@@ -82,7 +82,7 @@ describe("grandstand signing-keys", () => {
     assert.match(missing.stderr, /signing-keys list needs --redis, --postgres, --store or --data/);
     const secret = { ...base, GRANDSTAND_SECRET: "another secret that only this test knows, long" };
     const wrong = await run(["signing-keys", "list"], secret);
-    assert.equal(wrong.code, 1);
+    assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /another master secret/);
   });
 

@@ -77,7 +77,7 @@ export async function openIssuer({ store, random, publicUrl }: IssuerOptions): P
     reads,
     idempotent: true,
     apply: ([stored, format]) => {
-      requireKnownFormat(format, "conflict");
+      checkFormat(format, "conflict");
       if (stored !== null) return { writes: [], answer: stored.value };
       const issuer = publicUrl ?? `urn:uuid:${uuid(random)}`;
       return {
@@ -98,11 +98,17 @@ export async function openIssuer({ store, random, publicUrl }: IssuerOptions): P
  */
 export async function storedIssuer(store: Store): Promise<string | null> {
   const [stored, format] = await store.read(platformPartition("key_ring"), reads);
-  requireKnownFormat(format, "storage_unavailable");
+  checkFormat(format, "storage_unavailable");
   return stored?.value ?? null;
 }
 
-function requireKnownFormat(format: Stored | null, code: "conflict" | "storage_unavailable"): void {
+/** @throws {AppError} `conflict`: the store has a newer format. */
+export async function requireKnownFormat(store: Store): Promise<void> {
+  const [format] = await store.read(platformPartition("key_ring"), [{ type: "record", key: formatKey }]);
+  checkFormat(format, "conflict");
+}
+
+function checkFormat(format: Stored | null, code: "conflict" | "storage_unavailable"): void {
   if (format === null || Number(format.value) <= storeFormat) return;
   const message = `Cannot use the store: its format is ${format.value} and this version knows ${storeFormat}; update this process`;
   throw new AppError(code, message);
