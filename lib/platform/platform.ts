@@ -146,11 +146,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const traced = given.tracer === undefined ? given : tracedPorts(given, given.tracer);
   const resolved = given.metrics?.ports(traced) ?? traced;
   const { logger, metrics } = resolved;
-  // The keys come first: a process that is refused must not become the issuer.
-  await requireKnownFormat(resolved.store);
-  const keyRing = await openKeyRing(resolved);
-  const authority = { issuer: await openStoredIssuer(resolved), keyRing };
-  const { issuer } = authority;
+  const authority = await openAuthority(resolved);
+  const { keyRing, issuer } = authority;
   const services = createServices(resolved, authority);
   metrics?.readFigures({ ...resolved, ...services, version });
   const areas = createAreas(services);
@@ -229,6 +226,13 @@ async function work(services: Services, readiness: Readiness, metrics?: Platform
   await services.control?.work();
   await services.apiKeys.flushUses();
   await readiness.watch();
+}
+
+/** Opens the keys first, as a process that is refused must not become the issuer. */
+async function openAuthority(options: ResolvedOptions) {
+  await requireKnownFormat(options.store);
+  const keyRing = await openKeyRing(options);
+  return { keyRing, issuer: await openStoredIssuer(options) };
 }
 
 /** Opens the issuer of the deployment, and warns of a public URL that is another one. */
