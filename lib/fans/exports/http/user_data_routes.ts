@@ -15,7 +15,7 @@ import type { Exports } from "../exports.ts";
 /** A kind of record in a copy. */
 export interface DescribedKind extends Omit<UserRecordKind, "name" | "stored"> {
   readonly kind: string;
-  /** Descriptions of the members of its data, `*` for each of them. */
+  /** Descriptions of the members of its data by path, with `*` for each entry of a list or map. */
   readonly members?: Readonly<Record<string, string>>;
 }
 
@@ -57,7 +57,7 @@ const UserDataSchema = named(
               v.pipe(
                 v.record(v.string(), v.string()),
                 v.description(
-                  "What each member of `data` is; `*`: every member. Without it `data` is a text",
+                  "What each member of `data` is, by its path: names joined by dots, `*` for each entry of a list or map. What your apps sent ends a path. Without `members` the data are a text",
                 ),
               ),
             ),
@@ -74,7 +74,7 @@ const UserDataSchema = named(
           kind: text("One of `kinds`"),
           projectId: v.exactOptional(text("The project that it belongs to; otherwise the organisation")),
           data: v.pipe(
-            v.unknown(),
+            v.union([v.record(v.string(), v.unknown()), v.string()]),
             v.description(
               "As stored, with the members that its kind describes. Times are texts in UTC; credentials read `not shown`",
             ),

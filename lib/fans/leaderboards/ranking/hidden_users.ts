@@ -25,7 +25,7 @@ export const HiddenUserSchema = named(
     since: v.pipe(v.number(), v.integer(), v.description("Unix seconds")),
   }),
 );
-type HiddenUser = Immutable<v.InferOutput<typeof HiddenUserSchema>>;
+export type HiddenUser = Immutable<v.InferOutput<typeof HiddenUserSchema>>;
 
 /** The hidden users of projects. */
 export type HiddenUsers = ReturnType<typeof createHiddenUsers>;

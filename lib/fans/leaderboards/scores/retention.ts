@@ -273,6 +273,14 @@ const scoreKinds: readonly UserRecordKind[] = [
   },
 ];
 
+/** A score of a user, as copies of a person's data have it. */
+export interface RecordedStanding {
+  readonly eventId: string | null;
+  readonly leaderboardId: string;
+  readonly season: string;
+  readonly score: number;
+}
+
 /** Creates the reader of the records of leaderboards about a user. */
 export function scoreRecords(services: LeaderboardServices): UserRecords {
   const { store } = services;
@@ -287,7 +295,8 @@ export function scoreRecords(services: LeaderboardServices): UserRecords {
           ]);
           if (standing === null) continue;
           const score = fromStoredScore(location, standing.score);
-          yield { kind: "score", projectId, data: { eventId, leaderboardId, season, score } };
+          const data: RecordedStanding = { eventId, leaderboardId, season, score };
+          yield { kind: "score", projectId, data };
         }
         const hidden = (await createHiddenUsers(services).list(projectId)).find(
           user => user.userId === userId,

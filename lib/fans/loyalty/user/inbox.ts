@@ -221,7 +221,7 @@ export interface InboxItem extends InboxNotification {
 }
 
 /** The notifications that a user has read. */
-interface ReadMarks {
+export interface ReadMarks {
   /** All up to this id were read at `at`, unless `ids` has an earlier time; null: none. */
   readonly through: { readonly id: string; readonly at: number } | null;
   readonly ids: Readonly<Record<string, number>>;
