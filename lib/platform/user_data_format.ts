@@ -153,7 +153,10 @@ const payload = {
   metricChanges: "Balances before and after, by metric",
   ...below("metricChanges.*", { oldValue: "Points before", newValue: "Points after" }),
   inventoryChanges: "Items that came and went",
-  ...below("inventoryChanges", { received: "Items that the user received", lost: "Items that the user lost" }),
+  ...below("inventoryChanges", {
+    received: "Items that the user received",
+    lost: "Items that the user lost",
+  }),
   ...below("inventoryChanges.received.*", item),
   ...below("inventoryChanges.lost.*", item),
   milestoneChanges: "Levels before and after, by set",
@@ -163,7 +166,9 @@ const payload = {
   }),
 } as const;
 const lifetime = { "*.0": "Points ever earned", "*.1": "Points ever spent" } as const;
-const limited = { limited: "Rules that a limit for all users held back, with the times that they had applied" };
+const limited = {
+  limited: "Rules that a limit for all users held back, with the times that they had applied",
+};
 
 const runTimes = { startedAt: "ms", endsAt: "ms", endedAt: "ms" } as const;
 const couponTimes = { receivedAt: "ms", expiresAt: "ms" } as const;
@@ -402,7 +407,8 @@ const history = formatOf<RecordPath<HistoryEntry>>(
       id: "Id under which it was granted",
       inheritance: "What a merged user had beside points and items",
       "inheritance.from": "Id of the merged user",
-      "inheritance.lifetime": "What that user had ever earned and spent beyond the points that went over, by metric",
+      "inheritance.lifetime":
+        "What that user had ever earned and spent beyond the points that went over, by metric",
       ...below("inheritance.lifetime", lifetime),
       "inheritance.milestones": "The highest level that the user had reached, by set",
       ...below("inheritance.milestones.*", milestone),
