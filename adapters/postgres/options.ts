@@ -37,8 +37,12 @@ export const pendingCallsMax = 20_000;
 export const attemptsMax = 5;
 /** Time in ms after which a client may try again when PostgreSQL cannot be used. */
 export const postgresRetryMs = 1_000;
+/** Most members of a board that is not counted in blocks. */
+export const countedMembersMin = 1_024;
 /** Most members of a block of a large board, which count together. */
-export const blockMembersMax = 1_024;
+export const blockMembersMax = 64;
+/** Most blocks of a large board that count together. */
+export const groupBlocksMax = 128;
 /** Time in ms for which an expired record stays: the clock of the process decides expiry, the sweep only collects garbage. */
 export const expirySlackMs = 60_000;
 

@@ -2,10 +2,10 @@
 import { type Client, DatabaseError } from "pg";
 import { boardFunctions } from "./boards.ts";
 import { commitFunctions } from "./commit.ts";
-import { type MadeSchema, unavailable, versionMin } from "./options.ts";
+import { groupBlocksMax, type MadeSchema, unavailable, versionMin } from "./options.ts";
 import { portFunctions } from "./port_functions.ts";
 import { readFunctions } from "./read.ts";
-import { sweepFunctions } from "./sweep.ts";
+import { dropFunction, sweepFunctions } from "./sweep.ts";
 import { views } from "./views.ts";
 
 /**
@@ -131,13 +131,51 @@ create table blobs (
 );
 `;
 
+/**
+ * Blocks of a large board are counted in groups from (score, tie, member) up to the next group. A change of a board writes its member
+ * first: one that counts no groups yet has ended once members are locked, and one that waits for the lock counts them.
+ */
+const groups = `
+lock table members in exclusive mode;
+create table block_groups (
+  head bigint not null,
+  score double precision not null,
+  tie bigint not null,
+  member bytea not null,
+  size integer not null,
+  primary key (head, score, tie, member)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+insert into block_groups
+  select n.head, (array_agg(n.score order by n.number))[1], (array_agg(n.tie order by n.number))[1],
+    (array_agg(n.member order by n.number))[1], sum(n.size)
+  from (
+    select b.*, row_number() over (partition by b.head order by b.score, b.tie, b.member) - 1 as number from blocks b
+  ) n
+  group by n.head, n.number / ${groupBlocksMax / 2};
+-- Those who may use the blocks may use the groups.
+do $$
+declare
+  granted record;
+begin
+  for granted in
+    select a.privilege_type as privilege, case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role
+    from pg_class c, aclexplode(c.relacl) a where c.oid = 'blocks'::regclass and a.grantee <> c.relowner
+  loop
+    execute format('grant %s on block_groups to %s', granted.privilege, granted.role);
+  end loop;
+end $$;
+`;
+
 /** What makes each version of the schema of the one before. Functions of former versions stay for processes that run on. */
 const migrations: readonly string[] = [
-  [tables, boardFunctions, commitFunctions, readFunctions, sweepFunctions, portFunctions, views].join("\n"),
+  [tables, commitFunctions, readFunctions, sweepFunctions, portFunctions, views].join("\n"),
+  [groups, boardFunctions, dropFunction].join("\n"),
 ];
 
 /** Version of the schema that this version of the package works with. */
 const schemaVersion: number = migrations.length;
+/** Oldest version that the schema still serves: processes that know no later one run on beside those of this. */
+const servedVersionMin = 1;
 
 /**
  * Creates the schema, or brings it up to date, where that is not so.
@@ -153,7 +191,8 @@ export async function requireSchema(client: Client, schema: string): Promise<Mad
   }
   if (found === "t") return { schema, version: schemaVersion, from: schemaVersion };
   try {
-    return { schema, version: schemaVersion, from: await migrate(client, schema) };
+    const from = await migrate(client, schema);
+    return { schema, version: Math.max(from, schemaVersion), from };
   } catch (error) {
     throw error instanceof DatabaseError ? unmade(error, schema) : error;
   }
@@ -165,8 +204,10 @@ function foundVersion(schema: string): string {
 }
 
 function commentOf(version: number): string {
-  return `Grandstand, schema version ${version}`;
+  return `Grandstand, schema version ${version}, for processes of version ${servedVersionMin} or later`;
 }
+const commentForm =
+  /^Grandstand, schema version (\d{1,9})(?:, for processes of version (\d{1,9}) or later)?$/;
 
 async function migrate(client: Client, schema: string): Promise<number> {
   await client.query("begin");
@@ -174,11 +215,15 @@ async function migrate(client: Client, schema: string): Promise<number> {
     // A large table may take longer to change than a call may take.
     await client.query("set local statement_timeout = 0");
     await client.query(`select pg_advisory_xact_lock(hashtextextended('grandstand ${schema}', 0))`);
-    const from = await versionOf(client, schema);
-    if (from > schemaVersion) {
+    const { from, served } = await versionOf(client, schema);
+    if (served > schemaVersion) {
       throw unavailable(
         `the schema ${schema} has version ${from}, and this process knows ${schemaVersion} at most: a later release made it`,
       );
+    }
+    if (from > schemaVersion) {
+      await client.query("rollback");
+      return from;
     }
     await client.query(`create schema if not exists ${schema}; set local search_path = ${schema}`);
     for (const migration of migrations.slice(from)) await client.query(migration);
@@ -191,8 +236,15 @@ async function migrate(client: Client, schema: string): Promise<number> {
   }
 }
 
-/** Returns the version of a schema, 0 if it is absent or empty. @throws {AppError} Something else is in it. */
-async function versionOf(client: Client, schema: string): Promise<number> {
+interface FoundVersion {
+  /** Version of the schema, 0 if it is absent or empty. */
+  readonly from: number;
+  /** Oldest version of processes that it serves. */
+  readonly served: number;
+}
+
+/** @throws {AppError} Something else is in the schema. */
+async function versionOf(client: Client, schema: string): Promise<FoundVersion> {
   const { rows } = await client.query<(string | null)[]>({
     text: `select obj_description(to_regnamespace($1), 'pg_namespace'),
       (select count(*) from pg_class where relnamespace = to_regnamespace($1))::text`,
@@ -200,11 +252,11 @@ async function versionOf(client: Client, schema: string): Promise<number> {
     rowMode: "array",
   });
   const [[comment = null, tables = "0"] = []] = rows;
-  const version = /^Grandstand, schema version (\d{1,9})$/.exec(comment ?? "")?.[1];
+  const [, version, served = version] = commentForm.exec(comment ?? "") ?? [];
   if (version === undefined && tables !== "0") {
     throw unavailable(`the schema ${schema} has tables of another application: give it a schema of its own`);
   }
-  return Number(version ?? 0);
+  return { from: Number(version ?? 0), served: Number(served ?? 0) };
 }
 
 function unmade(error: DatabaseError, schema: string): Error {

@@ -48,9 +48,11 @@ begin
   end loop;
   return swept;
 end $$;
+`;
 
+export const dropFunction = `
 -- Removes rows of a head that is gone, and returns their number.
-create function drop_rows_1(p_head bigint) returns bigint
+create or replace function drop_rows_1(p_head bigint) returns bigint
 language plpgsql as $$
 declare
   rows bigint := 0;
@@ -74,6 +76,7 @@ begin
   get diagnostics part = row_count;
   rows := rows + part;
   delete from blocks b where b.head = p_head;
+  delete from block_groups g where g.head = p_head;
   return rows;
 end $$;
 `;

@@ -194,8 +194,11 @@ async function fill(postgres: PostgresProcess, redis: readonly RedisProcess[]): 
       from heads h, generate_series(0, ${boardMembers - 1}) n;
     insert into blocks
       select o.head, case n when 0 then '-infinity' else score end, case n when 0 then -1 else tie end,
-        case n when 0 then '' else member end, least(512, ${boardMembers} - n)
-      from (select m.*, row_number() over (order by score, tie, member) - 1 as n from members m) o where n % 512 = 0`);
+        case n when 0 then '' else member end, least(48, ${boardMembers} - n)
+      from (select m.*, row_number() over (order by score, tie, member) - 1 as n from members m) o where n % 48 = 0;
+    insert into block_groups
+      select b.head, b.score, b.tie, b.member, least(4608, ${boardMembers} - 48 * n)
+      from (select b.*, row_number() over (order by score, tie, member) - 1 as n from blocks b) b where n % 96 = 0`);
   await postgres.query(`vacuum analyze ${board}.members`);
   await postgres.query("checkpoint");
   for (const server of redis) {

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPostgresStore } from "../../../adapters/postgres/mod.ts";
-import { blockMembersMax } from "../../../adapters/postgres/options.ts";
+import { createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
+import { blockMembersMax, countedMembersMin, groupBlocksMax } from "../../../adapters/postgres/options.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";
-import { freshSchema, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
+import {
+  freshSchema,
+  type PostgresProcess,
+  postgresAvailable,
+  sharedPostgres,
+} from "../../support/postgres.ts";
 
-const size = blockMembersMax * 6;
+const size = 10_000;
 
 /** Numbers that look random and are the same in every run. */
 function randomSource(): (below: number) => number {
@@ -52,32 +57,54 @@ async function assertCounted(store: Store, scores: ReadonlyMap<string, number>):
   }
 }
 
+interface Counts {
+  readonly blocks: number;
+  readonly groups: number;
+}
+
+/** Asserts that blocks and groups count so many members, within their bounds, and returns their numbers. */
+async function countsOf(server: PostgresProcess, schema: string, members: number): Promise<Counts> {
+  const [row] = await server.query(`set search_path = ${schema};
+    with blocks_by_group as (
+      select b.*, (
+        select array_agg(g order by g.score desc, g.tie desc, g.member desc) from block_groups g
+        where (g.score, g.tie, g.member) <= (b.score, b.tie, b.member)
+      ) [1] as g from blocks b
+    ), found as (
+      select (g).score, (g).tie, (g).member, (g).size as counted, count(*) as blocks, sum(size) as size from blocks_by_group group by g
+    )
+    select (select count(*) from blocks)::int as blocks, (select count(*) from block_groups)::int as groups,
+      (select sum(size) from blocks)::int as members, (select max(size) from blocks) as largest,
+      (select min(size) from blocks) as smallest, (select max(blocks) from found)::int as most,
+      (select count(*) from found where counted = size)::int as true_groups,
+      (select count(*) from block_groups join blocks using (score, tie, member))::int as beginning`);
+  const { blocks, groups, ...found } = row as Record<string, number> & Counts;
+  assert.equal(found.members, members);
+  assert.ok(Number(found.largest) <= blockMembersMax && Number(found.smallest) >= 0);
+  assert.ok(Number(found.most) <= groupBlocksMax || groups === 0);
+  assert.deepEqual([groups === 0 ? 0 : found.true_groups, found.beginning], [groups, groups]);
+  return { blocks, groups };
+}
+
 describe("a large board in PostgreSQL", { skip: postgresAvailable() }, () => {
   it("is counted exactly while it grows, moves, shrinks and grows again", async () => {
     const [server, schema] = [await sharedPostgres(), freshSchema()];
     await using store = createPostgresStore({ server: server.url, schema });
     const random = randomSource();
     const scores = new Map<string, number>();
-    const blocks = async (): Promise<number> => {
-      const [row] = await server.query(
-        `select count(*)::int as blocks, sum(size)::int as size, min(size) as smallest, max(size) as largest from ${schema}.blocks`,
-      );
-      assert.equal(row?.size, scores.size);
-      assert.ok(Number(row?.largest) <= blockMembersMax && Number(row?.smallest) >= 0);
-      return Number(row?.blocks);
-    };
-    const write = async (members: readonly string[]): Promise<void> => {
+    const counts = (): Promise<Counts> => countsOf(server, schema, scores.size);
+    const write = async (members: readonly string[], to: Store = store): Promise<void> => {
       for (const member of members) scores.set(member, random(size / 4));
       const writes = members.map(
         (member): Write => ({ type: "score", op: "set", key: "b", member, score: scores.get(member) ?? 0 }),
       );
-      await apply(store, writes);
+      await apply(to, writes);
     };
     const names = Array.from({ length: size }, (_, index) => `m${index}`);
     await write(names);
     await assertCounted(store, scores);
-    const many = await blocks();
-    assert.ok(many > 6, `${many} blocks`);
+    const many = await counts();
+    assert.ok(many.groups > 1, `${many.blocks} blocks in ${many.groups} groups`);
     await write(names.filter((_, index) => index % 5 === 0));
     await assertCounted(store, scores);
     const leaving = names.filter(() => random(10) > 0);
@@ -87,17 +114,29 @@ describe("a large board in PostgreSQL", { skip: postgresAvailable() }, () => {
       leaving.map((member): Write => ({ type: "unscore", key: "b", member })),
     );
     await assertCounted(store, scores);
-    const few = await blocks();
-    assert.ok(few < many / 2, `${few} blocks of ${many} are left`);
+    const few = await counts();
+    assert.ok(few.blocks < many.blocks / 2, `${few.blocks} blocks of ${many.blocks} are left`);
+    assert.ok(few.groups < many.groups, `${few.groups} groups of ${many.groups} are left`);
     await write(leaving.slice(0, size / 2));
     await assertCounted(store, scores);
-    await blocks();
+    await counts();
+    // The first version of the schema had no groups.
+    await server.query(`create role ${schema} login; grant usage on schema ${schema} to ${schema};
+      grant select, insert, update, delete on all tables in schema ${schema} to ${schema};
+      drop table ${schema}.block_groups; comment on schema ${schema} is 'Grandstand, schema version 1'`);
+    assert.equal((await migratePostgres({ server: server.url, schema })).from, 1);
+    assert.ok((await counts()).groups > 1, "there are no groups");
+    await using upgraded = createPostgresStore({ server: server.urlOf(schema), schema });
+    await assertCounted(upgraded, scores);
+    await write(names.slice(0, 1_000), upgraded);
+    await assertCounted(upgraded, scores);
+    await counts();
   });
 
   it("is empty at once when it is deleted, and its rows go in the background", async () => {
     const [server, schema] = [await sharedPostgres(), freshSchema()];
     await using store = createPostgresStore({ server: server.url, schema });
-    const members = Array.from({ length: blockMembersMax + 500 }, (_, index) => `m${index}`);
+    const members = Array.from({ length: countedMembersMin + 500 }, (_, index) => `m${index}`);
     await apply(
       store,
       members.map((member): Write => ({ type: "score", op: "set", key: "b", member, score: 1 })),
@@ -117,7 +156,7 @@ describe("a large board in PostgreSQL", { skip: postgresAvailable() }, () => {
       swept += Number(row?.swept);
     }
     assert.ok(swept > members.length);
-    for (const table of ["members", "blocks", "removed_heads", "records"]) {
+    for (const table of ["members", "blocks", "block_groups", "removed_heads", "records"]) {
       const [row] = await server.query(`select count(*)::int as rows from ${schema}.${table}`);
       assert.equal(row?.rows, 0, table);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { failuresConformance } from "../../../adapters/conformance/mod.ts";
-import { createPostgresStore } from "../../../adapters/postgres/mod.ts";
+import { createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { freshSchema, PostgresProcess, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
@@ -144,6 +144,38 @@ describe("the schema of a PostgreSQL store", { skip: postgresAvailable() }, () =
     );
     await using old = createPostgresStore({ server: server.url, schema: later });
     await assert.rejects(put(old), { ...unavailable, message: /has version 99, .* a later release made it/ });
+  });
+
+  it("serves processes of a release before for as long as the later one says so", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    const { version } = await migratePostgres({ server: server.url, schema });
+    const mark = (served: number): Promise<unknown> =>
+      server.query(
+        `comment on schema ${schema} is 'Grandstand, schema version 99, for processes of version ${served} or later'`,
+      );
+    await mark(version);
+    {
+      await using store = createPostgresStore({ server: server.url, schema });
+      await put(store);
+      assert.equal((await migratePostgres({ server: server.url, schema })).version, 99);
+    }
+    await mark(version + 1);
+    await using store = createPostgresStore({ server: server.url, schema });
+    await assert.rejects(put(store), { ...unavailable, message: /a later release made it/ });
+  });
+
+  it("is made by no server that is older than supported", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    // What this user is told of the server comes from a function of the user's own.
+    await server.query(`create role ${schema} superuser login; create schema ${schema}_old;
+      alter role ${schema} set search_path = ${schema}_old, pg_catalog;
+      create function ${schema}_old.current_setting(text) returns text language sql as
+        $$ select case $1 when 'server_version_num' then '130014' else '13.14' end $$`);
+    await using store = createPostgresStore({ server: server.urlOf(schema), schema });
+    const reason = /version 14 or later is needed, the server has 13\.14/;
+    await assert.rejects(put(store), { ...unavailable, message: reason });
+    const [row] = await server.query(`select to_regnamespace('${schema}') as found`);
+    assert.equal(row?.found, null);
   });
 
   it("is left as it was by a user who may not make it, who may use it then", async () => {
