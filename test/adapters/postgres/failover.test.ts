@@ -8,9 +8,13 @@ import {
   createPostgresQueue,
   createPostgresStore,
 } from "../../../adapters/postgres/mod.ts";
+import { answerMsMax } from "../../../adapters/postgres/options.ts";
 import { PostgresProcess, postgresAvailable } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 import { MovingAddress, recovers } from "../moving_address.ts";
+
+/** Room for a busy machine on top of the promised time. */
+const graceMs = 1_500;
 
 /** Starts a primary, and a replica whose disk every commit waits for. */
 async function startPair(): Promise<readonly [PostgresProcess, PostgresProcess]> {
@@ -25,7 +29,10 @@ async function startPair(): Promise<readonly [PostgresProcess, PostgresProcess]>
   return [primary, replica];
 }
 
-describe("PostgreSQL whose address moves to a promoted replica", { skip: postgresAvailable() }, () => {
+describe("PostgreSQL whose address moves to a promoted replica", {
+  concurrency: true,
+  skip: postgresAvailable(),
+}, () => {
   it("loses and doubles nothing that was acknowledged when the primary dies, and takes no writes until then", async () => {
     const [primary, replica] = await startPair();
     await using _primary = primary;
@@ -91,5 +98,44 @@ describe("PostgreSQL whose address moves to a promoted replica", { skip: postgre
     for (const write of writes) await assert.rejects(write(), refused);
     await replica.query("select pg_promote()");
     for (const write of writes) await recovers(write);
+  });
+
+  it("cannot tell what became of a commit that no replica confirmed: it is there once one does, and lost with the primary", async () => {
+    const [primary, replica] = await startPair();
+    await using _primary = primary;
+    await using _replica = replica;
+    await using address = await MovingAddress.to(primary.port);
+    await using store = createPostgresStore({
+      server: `postgres://postgres@127.0.0.1:${address.port}/postgres`,
+    });
+    const put = (partition: string): Promise<unknown> =>
+      store.commit(partition, { writes: [{ type: "put", key: "k", value: "1" }] });
+    const isThere = async (partition: string): Promise<boolean> =>
+      (await store.read(partition, [{ type: "record", key: "k" }]))[0] !== null;
+    const unknown = {
+      name: "AppError",
+      code: "outcome_unknown",
+      message: /Cannot tell if PostgreSQL applied/,
+    };
+    await put("confirmed");
+
+    await replica.freeze();
+    const start = performance.now();
+    await assert.rejects(put("taken"), unknown);
+    assert.ok(performance.now() - start < answerMsMax + graceMs, "the answer took too long");
+    assert.equal(await isThere("taken"), false, "nobody reads what may be lost");
+    assert.equal(await isThere("confirmed"), true);
+    await replica.thaw();
+    await until("the commit is there", () => isThere("taken"));
+    await recovers(() => put("confirmed"));
+
+    await replica.kill();
+    await assert.rejects(put("lost"), unknown);
+    await primary.kill();
+    await replica.launch();
+    await replica.query("select pg_promote()");
+    address.moveTo(replica.port);
+    await recovers(() => put("confirmed"));
+    assert.deepEqual([await isThere("taken"), await isThere("lost")], [true, false]);
   });
 });
