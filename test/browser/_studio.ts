@@ -152,15 +152,12 @@ export async function assertAccessible(page: Page): Promise<void> {
     ["dark", { runOnly: ["color-contrast"] }],
   ] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const found = (await page.evaluate(
-      `(() => { if (!self.axe) { ${axe} } return self.axe.run(${JSON.stringify(options)}); })()`,
-    )) as {
-      readonly violations: readonly {
-        readonly id: string;
-        readonly nodes: readonly { readonly html: string }[];
-      }[];
-    };
-    const violations = found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+    const settings = JSON.stringify({ ...options, resultTypes: ["violations"] });
+    const violations = await page.evaluate(`(async () => {
+      if (!self.axe) { ${axe} }
+      const { violations } = await self.axe.run(${settings});
+      return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+    })()`);
     assert.deepEqual(violations, [], colorScheme);
   }
 }
