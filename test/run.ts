@@ -6,6 +6,7 @@
  * npm test                        # in memory, and on Redis what depends on it
  * npm test -- --full              # on Redis and PostgreSQL, and on every runtime, as in CI
  * npm test -- --long              # every suite on every store, with every random case, before a release
+ * npm test -- --slow              # with stores in memory as slow as a busy database, to find tests that count on their haste
  * npm test -- test/lib/storage    # files whose path contains a text
  * npm test -- --mutant NAME …     # with a fault of test/mutants/faults.ts planted, until a test finds it
  * ```
@@ -143,10 +144,16 @@ async function bundle(processes: readonly (readonly string[])[]): Promise<string
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { full: { type: "boolean" }, long: { type: "boolean" }, mutant: { type: "string" } },
+  options: {
+    full: { type: "boolean" },
+    long: { type: "boolean" },
+    slow: { type: "boolean" },
+    mutant: { type: "string" },
+  },
 });
 if (values.full) process.env.TEST_FULL = "1";
 if (values.long) process.env.TEST_FULL = "long";
+if (values.slow) process.env.TEST_SLOW = "1";
 // Test processes need no compiler; a larger young generation, as tests leave much behind that is soon garbage.
 const hooks = `${root}test/support/quick_node_test.cjs`;
 process.execArgv = ["--require", hooks, "--enable-source-maps", "--max-semi-space-size=64"];

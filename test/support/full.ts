@@ -12,3 +12,6 @@ export function skipUnlessFull(what: string): string | false {
 export function sampleSize(long: number, usual: number): number {
   return isLongRun ? long : usual;
 }
+
+/** True where a store in memory answers as late as a busy database does. */
+export const isSlowRun: boolean = process.env.TEST_SLOW === "1";

@@ -2,12 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import { after, describe } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPostgresStore } from "../../adapters/postgres/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { Batch, Commit, PartitionLister, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
 import type { PartitionQuery } from "../../lib/storage/ports.ts";
-import { isFullRun, isLongRun, skipUnlessFull } from "./full.ts";
+import { isFullRun, isLongRun, isSlowRun, skipUnlessFull } from "./full.ts";
 import { freshSchema, postgresAvailable, sharedPostgres } from "./postgres.ts";
 import { redisAvailable, sharedCluster, sharedRedis } from "./redis.ts";
 
@@ -52,7 +53,8 @@ export function describeOnCluster(title: string, body: (open: OpenListingStore) 
 
 function declareInMemory(title: string, body: StoreSuite<never>): void {
   describe(`${title} (memory)`, () => {
-    body(async clock => createMemoryStore({ clock }), "memory");
+    const open: OpenListingStore = async clock => createMemoryStore({ clock });
+    body(isSlowRun ? async clock => slowed(await open(clock)) : open, "memory");
   });
 }
 
@@ -81,6 +83,28 @@ function declareOnPostgres(title: string, body: StoreSuite<"PostgreSQL">): void 
     return new SharedStore(clock => createPostgresStore({ server: url, schema: freshSchema(), clock }));
   };
   describe(`${title} (PostgreSQL)`, { skip }, () => body(openOnProcess("PostgreSQL", opening), "PostgreSQL"));
+}
+
+/** Longest time on the way to a slow store, and on the way back, in ms. */
+const wayMsMax = 4;
+
+/** Lets each read and commit take some ms: a test that counts on the haste of memory fails. */
+function slowed(store: Store & PartitionLister): Store & PartitionLister {
+  const travelled = async <T>(call: () => Promise<T>): Promise<T> => {
+    await setTimeout(Math.random() * wayMsMax);
+    const answer = await call();
+    await setTimeout(Math.random() * wayMsMax);
+    return answer;
+  };
+  return {
+    traits: store.traits,
+    now: store.now,
+    read: (partition, queries) => travelled(() => store.read(partition, queries)),
+    commit: (partition, batch) => travelled(() => store.commit(partition, batch)),
+    partitions: query => store.partitions(query),
+    ping: () => store.ping(),
+    [Symbol.asyncDispose]: async () => await store[Symbol.asyncDispose](),
+  };
 }
 
 /** The store of all suites of the process on each database: to make a schema, or to connect, takes longer than most tests do. */
