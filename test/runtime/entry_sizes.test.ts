@@ -11,7 +11,7 @@ import { builtPackage } from "./runtimes.ts";
 
 /** Most bytes of each entry with all that it imports but optional packages, minified and compressed by gzip -9. */
 const budgets: Readonly<Record<string, number>> = {
-  ".": 341_000,
+  ".": 345_500,
   "./http": 30_300,
   "./auth": 35_000,
   "./storage": 8_000,
@@ -21,7 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./leaderboards": 37_900,
   "./dialogue": 10_900,
   "./control": 102_000,
-  "./client": 10_500,
+  "./client": 10_600,
   "./react": 1_200,
   "./show": 77_000,
   "./studio": 235_000,
@@ -46,8 +46,8 @@ const budgets: Readonly<Record<string, number>> = {
   "./workflow": 37_300,
   "./workflow/conformance": 14_700,
   "./workflow/examples": 40_400,
-  "./workflow/testing": 425_000,
-  "./testing": 429_000,
+  "./workflow/testing": 429_000,
+  "./testing": 434_000,
   "./node": 9_100,
   "./bun": 3_100,
   "./deno": 2_800,
