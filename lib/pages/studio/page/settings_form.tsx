@@ -57,7 +57,6 @@ interface FieldProps {
 export function PlaceForm({ context }: { readonly context: ViewContext }) {
   const scope = context.chain.at(-1) as Resource;
   const { properties = {} } = FORM_SCHEMAS[scope.type] ?? {};
-  const { services = {}, ...attributes } = properties;
   const saved = useSaved<Members>({
     ...context,
     read: () => readPlace(context, scope, properties),
@@ -113,12 +112,7 @@ export function PlaceForm({ context }: { readonly context: ViewContext }) {
           onDrop={reset}
         />
       )}
-      <Fields form={form} schemas={attributes} place={[]} />
-      <Fields
-        form={{ ...form, isReadOnly: refusalOf(context.role, "admin") !== null }}
-        schemas={{ services }}
-        place={[]}
-      />
+      <Cards form={form} schemas={properties} isAdmin={refusalOf(context.role, "admin") === null} />
       <SaveRow
         saved={saved}
         label="Save"
@@ -144,6 +138,20 @@ function useZone(context: ViewContext): string {
 function withOrWithout(list: readonly string[], item: string, has: boolean): readonly string[] {
   const others = list.filter(each => each !== item);
   return has ? [...others, item] : others;
+}
+
+interface CardsProps extends Pick<FieldsProps, "form" | "schemas"> {
+  readonly isAdmin: boolean;
+}
+
+/** The attributes, and apart from them the services, which admins change. */
+function Cards({ form, schemas: { services = {}, ...attributes }, isAdmin }: CardsProps) {
+  return (
+    <>
+      <Fields form={form} schemas={attributes} place={[]} />
+      <Fields form={{ ...form, isReadOnly: !isAdmin }} schemas={{ services }} place={[]} />
+    </>
+  );
 }
 
 interface FieldsProps extends Pick<FieldProps, "form" | "place"> {
