@@ -14,7 +14,7 @@ import { type JsonText, jsonText, open, route, stream } from "../../http/mod.ts"
 import { acceptsEvents, eventStreamHeaders } from "../../http/replies/replies.ts";
 import { Cache } from "../../storage/background/mod.ts";
 import { LiveEventSchema, LiveProjectSchema } from "./schemas.ts";
-import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./sources.ts";
+import { FeedParams, feedHeaders, feedIdOf, feedKey, feedPaths, unknownFeed } from "./sources.ts";
 
 /** Most boards that each parameter of a page names. */
 const boardsMax = 10;
@@ -36,11 +36,6 @@ export interface LiveOptions {
 const historyAgeMsMax = 100;
 
 type ReadFeed = (id: string, maxAgeMs?: number) => Promise<object | null>;
-
-/** Returns the key under which streams share a feed. */
-export function feedKey(name: "listings" | "history" | "livestats", id: string): string {
-  return `${name}/${id}`;
-}
 
 interface LiveServices extends LiveOptions {
   readonly feeds: Readonly<Record<"listings" | "history" | "livestats", ReadFeed>>;

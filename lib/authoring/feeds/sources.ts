@@ -87,6 +87,11 @@ interface SourcesOptions {
   readonly changed: (eventId: string) => void;
 }
 
+/** Returns the key under which streams share a feed. */
+export function feedKey(name: "listings" | "history" | "livestats", id: string): string {
+  return `${name}/${id}`;
+}
+
 /** Reads the sources of feeds through caches. What has not changed keeps its object; null: there is no such thing. */
 export class Sources {
   readonly #options: SourcesOptions;
