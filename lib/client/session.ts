@@ -69,6 +69,7 @@ export class FanSession implements Credentials {
   readonly #environment: ClientEnvironment;
   /** Names the session in the storage. */
   readonly #key: string;
+  #logOuts = 0;
   readonly #renewals = new Map<TokenKind, Promise<void>>();
   #loading: Promise<void> | null = null;
   #state: DeviceState;
@@ -114,14 +115,20 @@ export class FanSession implements Credentials {
    */
   async register({ provider, ...data }: NewFan): Promise<FanUser | null> {
     const body = await this.#entry(provider, data, provider === "anonymous");
-    const answer = await this.#identity.registerUser({ body: body as Registration });
-    return isSimple(provider) ? await this.adopt(provider, answer) : null;
+    const answer = this.#identity.registerUser({ body: body as Registration });
+    if (isSimple(provider)) return await this.#enter(provider, answer);
+    await answer;
+    return null;
   }
 
-  /** Logs a user in, and merges an anonymous user of the session into the account. @throws {GrandstandError} */
+  /**
+   * Logs a user in, and merges an anonymous user of the session into the account.
+   *
+   * @throws {GrandstandError} `aborted`: the fan logged out before the answer arrived, whose session is ended.
+   */
   async logIn({ provider, ...data }: FanLogin): Promise<FanUser> {
     const body = await this.#entry(provider, data, provider !== "noLogin");
-    return await this.adopt(provider, await this.#identity.logInUser({ body: body as Login }));
+    return await this.#enter(provider, this.#identity.logInUser({ body: body as Login }));
   }
 
   /**
@@ -139,10 +146,11 @@ export class FanSession implements Credentials {
   /** Ends the session: on this device at once, then on the server. @throws {GrandstandError} The server could not be reached. */
   async logOut(scope: "local" | "others" | "global" = "local"): Promise<void> {
     const session = await this.#session();
-    if (scope !== "others") await this.#keep(null);
-    if (session?.user === undefined) return;
-    const body = { ...this.#selector(session.provider), scope } as BodyOf<IdentityOperations["logOutUser"]>;
-    await this.#identity.logOutUser({ body }, { headers: bearer(session.user) });
+    if (scope !== "others") {
+      this.#logOuts++;
+      await this.#keep(null);
+    }
+    if (session !== null) await this.#endOnServer(session, scope);
   }
 
   /** Returns the token of a call, renewed where its end is near. @throws {GrandstandError} It could not be renewed. */
@@ -255,6 +263,21 @@ export class FanSession implements Credentials {
     });
     const now = this.#environment.clock();
     await this.#keepRenewed(session, () => signedIn(provider, answer, { now }));
+  }
+
+  /** Begins a session with an answer that is under way. */
+  async #enter(provider: string, answer: Promise<SignInAnswer>): Promise<FanUser> {
+    const logOuts = this.#logOuts;
+    const found = await answer;
+    if (logOuts === this.#logOuts) return await this.adopt(provider, found);
+    await this.#endOnServer(signedIn(provider, found, { now: this.#environment.clock() }), "local");
+    throw new GrandstandError("aborted", "The fan has logged out while the login was under way");
+  }
+
+  async #endOnServer({ provider, user }: SignedIn, scope: string): Promise<void> {
+    if (user === undefined) return;
+    const body = { ...this.#selector(provider), scope } as BodyOf<IdentityOperations["logOutUser"]>;
+    await this.#identity.logOutUser({ body }, { headers: bearer(user) });
   }
 
   /** Builds the body of a registration or login. */

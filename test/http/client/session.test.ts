@@ -265,21 +265,45 @@ describe("the session of a fan", () => {
     assert.equal(sent("/v1/user/logout"), 5);
   });
 
+  /** Holds the next request to a path. */
+  function hold(path: string): { readonly reached: Promise<void>; readonly goOn: () => void } {
+    let goOn = (): void => {};
+    const goingOn = new Promise<void>(resolve => (goOn = resolve));
+    const reached = new Promise<void>(resolve => {
+      network.disturb = request => {
+        if (!request.url.endsWith(path)) return null;
+        network.disturb = () => null;
+        resolve();
+        return goingOn.then(() => network.world.platform.fetch(request));
+      };
+    });
+    return { reached, goOn };
+  }
+
+  it("does not begin where the fan logs out before a login is answered", async () => {
+    const fan = open();
+    await fan.session.register(account);
+    for (const [path, begin] of [
+      ["/v1/user/login", () => fan.session.logIn(account)],
+      ["/v1/user", () => fan.session.register({ provider: "noLogin", username: "Kim" })],
+    ] as const) {
+      const { reached, goOn } = hold(path);
+      const answer = codeOf(begin());
+      await reached;
+      await fan.session.logOut();
+      goOn();
+      assert.equal(await answer, "aborted", path);
+      assert.equal(await fan.session.user(), null, path);
+    }
+    assert.equal(sent("/v1/user/logout"), 1, "the account has a session on the server");
+  });
+
   it("stays over, or that of the next fan, where a renewal was under way", async () => {
     for (const path of ["/v1/user/refresh", "/api/auth/token"]) {
       const fan = await logIn();
       await read(fan);
       network.world.clock.advance(hourMs);
-      let goOn = (): void => {};
-      const goingOn = new Promise<void>(resolve => (goOn = resolve));
-      const reached = new Promise<void>(resolve => {
-        network.disturb = request => {
-          if (!request.url.endsWith(path)) return null;
-          network.disturb = () => null;
-          resolve();
-          return goingOn.then(() => network.world.platform.fetch(request));
-        };
-      });
+      const { reached, goOn } = hold(path);
       const waiting = codeOf(read(fan));
       await reached;
       await fan.session.logOut();

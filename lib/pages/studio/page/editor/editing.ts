@@ -148,7 +148,7 @@ export class Editing implements OpenEditor {
     until.addEventListener("abort", () => {
       stop();
       if (this.#history.editor === this) this.#history.editor = null;
-      this.#history.waitFor(this.#rest().then(() => this.save()));
+      this.#history.waitFor(this.finish());
     });
   }
 
@@ -327,10 +327,15 @@ export class Editing implements OpenEditor {
     this.saved.value = { kind: "refused", text: passedText };
   }
 
-  async settle(): Promise<void> {
+  /** Saves what can be saved, also after what is being sent or read. */
+  async finish(): Promise<void> {
     await this.#rest();
     await this.save();
     await this.#rest();
+  }
+
+  async settle(): Promise<void> {
+    await this.finish();
     this.#goOn = this.#begin();
   }
 

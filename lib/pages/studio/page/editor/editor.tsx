@@ -57,7 +57,7 @@ export function Editor({ context, desk, id, onClose }: EditorProps) {
   useEffect(() => {
     if (type !== null) panel.current?.querySelector<HTMLElement>(".offer button, form input")?.focus();
   }, [type, isOffered]);
-  const close = (): void => void editing.save().then(onClose);
+  const close = (): void => void editing.finish().then(onClose);
   const element = editing.element.value;
   return (
     <aside
