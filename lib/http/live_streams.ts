@@ -352,6 +352,7 @@ class SourceWatcher {
     const { shown, data, change } = this.render(limit);
     const last = messages.get(limit);
     if (last?.shown === shown) return last;
+    this.#changedAt = this.#viewedAt;
     const encode = (text: string): Uint8Array => encodeEvent({ event, id: this.#viewedAt, data: wrap(text) });
     return {
       shown,
@@ -361,10 +362,8 @@ class SourceWatcher {
   }
 
   async #read(): Promise<void> {
-    const last = this.#view;
-    this.#view = await this.source.read(last);
+    this.#view = await this.source.read(this.#view);
     this.#viewedAt = this.#options.clock();
-    if (this.#view !== last) this.#changedAt = this.#viewedAt;
   }
 
   async #run(): Promise<void> {
