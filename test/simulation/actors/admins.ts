@@ -30,7 +30,7 @@ export async function playAdmin(world: World, model: TenantModel, staff: Staff):
       [1, () => lendRole(world, model, staff, step)],
       [1, () => lendToken(world, model, staff, step)],
       [1, () => putConfiguration(world, model, staff, step)],
-      [1, () => rebuild(world, model)],
+      [2, () => rebuild(world, model)],
     ]);
   }
 }
