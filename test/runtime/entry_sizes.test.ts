@@ -33,7 +33,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./memory": 15_600,
   "./file": 17_600,
   "./redis": 27_000,
-  "./postgres": 21_000,
+  "./postgres": 22_600,
   "./s3": 6_700,
   "./geo": 6_400,
   "./mail": 3_300,
