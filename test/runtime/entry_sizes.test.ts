@@ -21,7 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./leaderboards": 37_900,
   "./dialogue": 10_900,
   "./control": 102_000,
-  "./client": 10_600,
+  "./client": 10_700,
   "./react": 1_200,
   "./show": 77_000,
   "./studio": 235_000,
