@@ -19,7 +19,7 @@ import {
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";
 
 /** Most bytes of a fan's client with identity, loyalty and leaderboards, minified and compressed. */
-const gzipBytesMax = 8_300;
+const gzipBytesMax = 8_500;
 const resolveDir = fileURLToPath(new URL("../../..", import.meta.url));
 
 async function bundle(contents: string): Promise<string> {
