@@ -1,7 +1,7 @@
 import { blockMembersMax, groupBlocksMax } from "./options.ts";
 
 /**
- * Functions of boards. A board of more than {@linkcode countedMembersMin} members is counted in blocks, and many blocks are counted in
+ * Functions of boards. A board of more than {@linkcode uncountedMembersMax} members is counted in blocks, and many blocks are counted in
  * groups. The rank of a member is the sum of the groups before its own, of the blocks before its own in that, and the number of members
  * before it in its block. A group begins where one of its blocks does, and so does a block with one of its members.
  *

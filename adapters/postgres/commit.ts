@@ -2,7 +2,7 @@ import { type Batch, type Commit, storageLimits, type Write } from "../../lib/st
 import { arrayOf, byteaArray, type Rows } from "./arrays.ts";
 import { functionSettings } from "./boards.ts";
 import { locksOf } from "./locks.ts";
-import { countedMembersMin } from "./options.ts";
+import { uncountedMembersMax } from "./options.ts";
 
 /** A batch on its way to the database. */
 export interface PendingCommit {
@@ -215,7 +215,7 @@ begin
         if scored.r_is_new then
           h.size := h.size + 1;
           is_changed := true;
-          if not h.is_counted and h.size > ${countedMembersMin} then
+          if not h.is_counted and h.size > ${uncountedMembersMax} then
             insert into blocks values (h.id, '-infinity', -1, '', h.size - 1);
             h.is_counted := true;
           end if;

@@ -38,7 +38,7 @@ export const attemptsMax = 5;
 /** Time in ms after which a client may try again when PostgreSQL cannot be used. */
 export const postgresRetryMs = 1_000;
 /** Most members of a board that is not counted in blocks. */
-export const countedMembersMin = 1_024;
+export const uncountedMembersMax = 1_024;
 /** Most members of a block of a large board, which count together. */
 export const blockMembersMax = 64;
 /** Most blocks of a large board that count together. */

@@ -111,7 +111,7 @@ export class FanSession implements Credentials {
    * for it. What an anonymous user has earned goes over to the account.
    *
    * @returns The user; null if a login has to follow.
-   * @throws {GrandstandError}
+   * @throws {GrandstandError} Also `aborted`, as {@linkcode FanSession.logIn}.
    */
   async register({ provider, ...data }: NewFan): Promise<FanUser | null> {
     const body = await this.#entry(provider, data, provider === "anonymous");
@@ -124,7 +124,7 @@ export class FanSession implements Credentials {
   /**
    * Logs a user in, and merges an anonymous user of the session into the account.
    *
-   * @throws {GrandstandError} `aborted`: the fan logged out before the answer arrived, whose session is ended.
+   * @throws {GrandstandError} Also `aborted`: the fan logged out before the answer arrived, whose session is ended.
    */
   async logIn({ provider, ...data }: FanLogin): Promise<FanUser> {
     const body = await this.#entry(provider, data, provider !== "noLogin");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
-import { blockMembersMax, countedMembersMin, groupBlocksMax } from "../../../adapters/postgres/options.ts";
+import { blockMembersMax, groupBlocksMax, uncountedMembersMax } from "../../../adapters/postgres/options.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";
 import {
   freshSchema,
@@ -136,7 +136,7 @@ describe("a large board in PostgreSQL", { skip: postgresAvailable() }, () => {
   it("is empty at once when it is deleted, and its rows go in the background", async () => {
     const [server, schema] = [await sharedPostgres(), freshSchema()];
     await using store = createPostgresStore({ server: server.url, schema });
-    const members = Array.from({ length: countedMembersMin + 500 }, (_, index) => `m${index}`);
+    const members = Array.from({ length: uncountedMembersMax + 500 }, (_, index) => `m${index}`);
     await apply(
       store,
       members.map((member): Write => ({ type: "score", op: "set", key: "b", member, score: 1 })),

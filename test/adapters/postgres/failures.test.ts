@@ -166,7 +166,7 @@ describe("the schema of a PostgreSQL store", { skip: postgresAvailable() }, () =
 
   it("is made by no server that is older than supported", async () => {
     const [server, schema] = [await sharedPostgres(), freshSchema()];
-    // What this user is told of the server comes from a function of the user's own.
+    // The server answers this user from a function in the schema of the user.
     await server.query(`create role ${schema} superuser login; create schema ${schema}_old;
       alter role ${schema} set search_path = ${schema}_old, pg_catalog;
       create function ${schema}_old.current_setting(text) returns text language sql as

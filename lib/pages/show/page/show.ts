@@ -191,7 +191,7 @@ export class Show {
   #setFan(fan: FanUser | null): void {
     const before = this.fan.value;
     this.fan.value = fan;
-    // Whoever signs out is no guest before the next vote.
+    // A fan who signs out becomes a guest with the next vote at the earliest.
     clearTimeout(this.#arrival);
     if (fan !== null) this.ended.value = null;
     // What a guest has goes over to the account.

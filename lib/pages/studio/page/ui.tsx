@@ -120,7 +120,7 @@ function AskDialog({ question }: { readonly question: NonNullable<typeof asked.v
 interface DialogButtonsProps {
   /** Text of the button that sends the form. */
   readonly confirm: string;
-  readonly isDangerous?: boolean | undefined;
+  readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;
   readonly close: () => void;
 }
@@ -146,12 +146,19 @@ export function DialogButtons({
 interface FormDialogProps extends Pick<DialogProps, "title" | "onClose" | "children"> {
   /** Text of the button. */
   readonly confirm: string;
-  readonly isDangerous?: boolean | undefined;
+  readonly isDangerous?: boolean;
   readonly send: (form: FormData) => Promise<void>;
 }
 
 /** A form in a dialog. It is sent once, however often its button is pressed; where that fails it stays and says why. */
-export function FormDialog({ title, confirm, isDangerous, send, onClose, children }: FormDialogProps) {
+export function FormDialog({
+  title,
+  confirm,
+  isDangerous = false,
+  send,
+  onClose,
+  children,
+}: FormDialogProps) {
   const [fault, setFault] = useState("");
   const isSending = useRef(false);
   async function submit(form: HTMLFormElement): Promise<void> {
