@@ -2,8 +2,6 @@
 /**
  * The command `grandstand`. Results go to stdout, notes and logs to stderr. Each command loads only its own modules. What every
  * start loads takes `process` from the globals: importing `node:process` opens its three streams.
- *
- * @module
  */
 
 import { exits, groups, runCommandLine } from "../lib/cli/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * Settings from the environment and command-line flags. One table of variables validates them, names the flags and prints
  * the help.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -3,8 +3,6 @@
  *
  * Versions and log ids are opaque, so the two implementations may choose different ones. The first pair of corresponding
  * values is recorded, and must correspond in all later results.
- *
- * @module
  */
 
 import type {

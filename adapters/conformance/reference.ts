@@ -2,8 +2,6 @@
  * The simplest implementation of the storage contract: copy the partition, apply, keep the copy on success.
  *
  * Random runs compare every implementation with this one. It is slow on purpose.
- *
- * @module
  */
 
 import {

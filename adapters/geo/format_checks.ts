@@ -3,8 +3,6 @@
  *
  * The decoder that reads the values later checks no bounds and follows every pointer, so a damaged or hostile file could
  * make it loop or fill the memory. Values that pass these checks decode within the bounds below.
- *
- * @module
  */
 
 import type { Buffer } from "node:buffer";

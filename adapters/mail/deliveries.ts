@@ -1,7 +1,6 @@
 /**
- * Delivery of mails by any transport: one time limit, a second attempt after a transient failure, and a bound on pending mails.
- *
- * @module
+ * Delivery of mails by any transport: one time limit, a second attempt after a transient failure, and a bound on pending
+ * mails.
  */
 
 import { clearTimeout, setTimeout } from "node:timers";

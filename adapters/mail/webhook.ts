@@ -2,8 +2,6 @@
  * Mail by a webhook: a signed POST in the format of Standard Webhooks to a service that sends it.
  *
  * Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- *
- * @module
  */
 
 import type { Mail, Mailer } from "../../lib/base/outbound/outbound.ts";

@@ -4,8 +4,6 @@
  * An effect states a result ("the field is now 7"), not an operation ("add 2"). Replaying effects in order over a state
  * that already holds some of the later ones still ends in the exact state, which is what lets a snapshot be taken
  * while commits go on (redo logging over a fuzzy checkpoint).
- *
- * @module
  */
 
 import type { AppError } from "../../lib/base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Rate limits in memory: a sliding window in buckets (`lib/storage/ports.ts`).
- *
- * @module
- */
+/** Rate limits in memory: a sliding window in buckets (`lib/storage/ports.ts`). */
 
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { bucketAt, useAheadMsMax, windowBuckets, windowVerdict } from "../../lib/storage/ports.ts";

@@ -5,8 +5,6 @@
  * Handing out, leases and order are the memory queue's. The store holds what is not settled, one record for the messages of
  * a push that fit into one, and a board that names the records in order. A record goes when all of its messages are settled,
  * so that after a restart some may be handed out that were settled before.
- *
- * @module
  */
 
 import { utf8Length } from "../../lib/base/text/mod.ts";

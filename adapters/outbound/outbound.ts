@@ -1,8 +1,4 @@
-/**
- * GET and POST of addresses that callers name.
- *
- * @module
- */
+/** GET and POST of addresses that callers name. */
 
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";

@@ -1,8 +1,4 @@
-/**
- * One request to an address that was resolved before.
- *
- * @module
- */
+/** One request to an address that was resolved before. */
 
 import { type ClientRequest, type IncomingMessage, request as requestOverHttp } from "node:http";
 import { request as requestOverHttps } from "node:https";

@@ -1,8 +1,6 @@
 /**
  * The addresses that requests may go to. Callers name the host, so without a check they could make the platform connect to services
  * of its own network.
- *
- * @module
  */
 
 import { lookup } from "node:dns/promises";

@@ -5,8 +5,6 @@
  * batches are of few shapes ("one check, two puts, an append"), so a shape that comes up gets a script of its own,
  * without loops, tables and conditions that its batches cannot meet. Its effects and answers are those of
  * {@linkcode commitScript}. No value is ever part of a script: its text depends on the shape alone.
- *
- * @module
  */
 import { storageLimits } from "../../lib/storage/contract.ts";
 import { scriptOf } from "./script_cache.ts";

@@ -1,8 +1,4 @@
-/**
- * Scripts made to measure for reads: what `commit_script.ts` is for batches.
- *
- * @module
- */
+/** Scripts made to measure for reads: what `commit_script.ts` is for batches. */
 
 import type {
   BoardRange,

@@ -3,8 +3,6 @@
  *
  * Every proxy appends the address of its peer to X-Forwarded-For or Forwarded (RFC 7239): our own proxies write the right
  * end, anybody the left one. So the list is read from the right, and the first address that is not a trusted proxy is the client.
- *
- * @module
  */
 
 import type { ClientAddress, Logger } from "../http/mod.ts";

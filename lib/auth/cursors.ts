@@ -2,8 +2,6 @@
  * Signed cursors: where a list continues, as text that clients send back and cannot forge.
  *
  * A cursor is bound to the user, the list and its filters, and expires after a day.
- *
- * @module
  */
 
 import { type AppError, invalidField } from "../base/errors/mod.ts";

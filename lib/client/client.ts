@@ -1,8 +1,4 @@
-/**
- * A client of one platform, with a method for each operation of the areas that it is given.
- *
- * @module
- */
+/** A client of one platform, with a method for each operation of the areas that it is given. */
 
 import type { Answer, Area, CallOptions, WholeAnswer } from "./area.ts";
 import type { Credentials } from "./credentials.ts";

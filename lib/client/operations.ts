@@ -1,8 +1,4 @@
-/**
- * The operations of a client, inferred from the routes of the platform. Types alone: no route is in a client.
- *
- * @module
- */
+/** The operations of a client, inferred from the routes of the platform. Types alone: no route is in a client. */
 
 import type { ShownDocument, ShownList, Type } from "../authoring/control/mod.ts";
 import type { Immutable, RouteMethod, TypedRoute } from "../http/mod.ts";

@@ -4,8 +4,6 @@
  * Tokens are renewed before they expire, and after a 401; by one request, however many calls wait for it. Their lifetime counts from
  * their arrival, so that a wrong clock does not matter. Only a refusal of the renewal ends the session: no lost connection, overloaded
  * server or page of a proxy does.
- *
- * @module
  */
 
 import type { BodyOf } from "./area.ts";

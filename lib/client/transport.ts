@@ -1,7 +1,6 @@
 /**
- * Sends requests to one platform: bounds each attempt in time and size, follows no redirects, and repeats what may be repeated.
- *
- * @module
+ * Sends requests to one platform: bounds each attempt in time and size, follows no redirects, and repeats what may be
+ * repeated.
  */
 
 import { type ClientEnvironment, pause } from "./environment.ts";

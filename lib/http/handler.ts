@@ -1,8 +1,4 @@
-/**
- * Handlers and routers from the route tables of areas.
- *
- * @module
- */
+/** Handlers and routers from the route tables of areas. */
 
 import { Router } from "itty-router";
 import type { Metrics } from "../base/metrics/mod.ts";

@@ -3,8 +3,6 @@
  *
  * All listeners of a source in a process share one watcher, whatever their limit and however they name it. Between two reads
  * each name is resolved again, so that listeners of `current` follow the event, and those of seasons the season.
- *
- * @module
  */
 
 import { AppError, type ErrorCode } from "../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The port to which structured log lines go.
- *
- * @module
- */
+/** The port to which structured log lines go. */
 
 /** Severities, least first. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;

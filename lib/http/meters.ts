@@ -1,8 +1,4 @@
-/**
- * The metrics of requests, prepared for the request path.
- *
- * @module
- */
+/** The metrics of requests, prepared for the request path. */
 
 import type { Counter, Gauge, Histogram, Metrics } from "../base/metrics/mod.ts";
 import type { Endpoint } from "./dispatch/endpoint.ts";

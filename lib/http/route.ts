@@ -1,8 +1,6 @@
 /**
  * Routes as data. One table builds the router, HEAD and 405 answers, the checks of authorization, query and body,
  * the rate limits and the OpenAPI document, so that none of them can drift from the others.
- *
- * @module
  */
 
 import { description, type GenericSchema, type InferInput, type InferOutput, pipe, string } from "valibot";

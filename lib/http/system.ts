@@ -1,8 +1,4 @@
-/**
- * The area that every handler brings: health, readiness, the OpenAPI document and metrics.
- *
- * @module
- */
+/** The area that every handler brings: health, readiness, the OpenAPI document and metrics. */
 
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The areas of a platform with their guards, routes and limits.
- *
- * @module
- */
+/** The areas of a platform with their guards, routes and limits. */
 
 import { apiKeyGuard, apiKeyRoutes } from "../auth/api_keys/routes.ts";
 import { jwksArea } from "../auth/tokens/jwks_routes.ts";

@@ -1,8 +1,4 @@
-/**
- * Guards of the routes of back ends. They take an API key, or the access token of an admin in its place.
- *
- * @module
- */
+/** Guards of the routes of back ends. They take an API key, or the access token of an admin in its place. */
 
 import { apiKeyGuard } from "../auth/api_keys/routes.ts";
 import { isUuid } from "../auth/crypto/mod.ts";

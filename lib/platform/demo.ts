@@ -1,8 +1,4 @@
-/**
- * Demo data for a first start with an empty store.
- *
- * @module
- */
+/** Demo data for a first start with an empty store. */
 
 import { systemRandom, uuid } from "../auth/crypto/mod.ts";
 import { permissions as everyPermission, type RandomBytes } from "../auth/mod.ts";

@@ -1,7 +1,6 @@
 /**
- * The doctor: checks of what is stored, each with a verdict, and with a repair where there is one. Add a check to the list below.
- *
- * @module
+ * The doctor: checks of what is stored, each with a verdict, and with a repair where there is one. Add a check to the list
+ * below.
  */
 
 import { systemRandom } from "../auth/crypto/mod.ts";

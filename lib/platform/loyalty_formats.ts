@@ -1,8 +1,4 @@
-/**
- * The records of loyalty in a copy of a person's data.
- *
- * @module
- */
+/** The records of loyalty in a copy of a person's data. */
 
 import type { HistoryEntry, Notification } from "../fans/loyalty/user/history.ts";
 import type { ReadMarks } from "../fans/loyalty/user/inbox.ts";

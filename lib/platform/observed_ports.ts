@@ -1,8 +1,4 @@
-/**
- * Ports whose calls are observed: by a tracer, which records spans and passes traces on, and by the metrics of the process.
- *
- * @module
- */
+/** Ports whose calls are observed: by a tracer, which records spans and passes traces on, and by the metrics of the process. */
 
 import type { Mailer, Outbound, WebhookSender } from "../base/outbound/outbound.ts";
 import type { SpanAttributes, TracedCall, TraceFields, Tracer } from "../base/tracing/mod.ts";

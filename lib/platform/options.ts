@@ -1,8 +1,4 @@
-/**
- * The options of a platform, their defaults and their checks.
- *
- * @module
- */
+/** The options of a platform, their defaults and their checks. */
 
 import { createMemoryLimiter } from "../../adapters/memory/limiter.ts";
 import { areNetworks, createClientAddress } from "../auth/client_address.ts";

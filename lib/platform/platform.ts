@@ -1,8 +1,4 @@
-/**
- * The platform: every area over one store.
- *
- * @module
- */
+/** The platform: every area over one store. */
 
 import type { ApiKeys, KeyRing } from "../auth/mod.ts";
 import { openIssuer, requireKnownFormat } from "../auth/tokens/jwks_routes.ts";

@@ -1,8 +1,4 @@
-/**
- * Adds rate limits and idempotency to the routes of areas, which know nothing of quotas.
- *
- * @module
- */
+/** Adds rate limits and idempotency to the routes of areas, which know nothing of quotas. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";

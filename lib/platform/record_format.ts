@@ -1,8 +1,4 @@
-/**
- * How records are described in a copy of a person's data, and their times written as texts.
- *
- * @module
- */
+/** How records are described in a copy of a person's data, and their times written as texts. */
 
 import { isoTime } from "../base/calendar/mod.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Seals what is stored anew under the first master secret, so that the others can be dropped.
- *
- * @module
- */
+/** Seals what is stored anew under the first master secret, so that the others can be dropped. */
 
 import type { KeyRing, MasterSecret } from "../auth/mod.ts";
 import type { Authors } from "../authoring/control/access/authors.ts";

@@ -1,8 +1,4 @@
-/**
- * The services of a platform.
- *
- * @module
- */
+/** The services of a platform. */
 
 import { createApiKeys } from "../auth/api_keys/api_keys.ts";
 import { deriveKeys, uuid } from "../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Everything that the platform keeps about one person, from the records that each area declares.
- *
- * @module
- */
+/** Everything that the platform keeps about one person, from the records that each area declares. */
 
 import { type DeadLetterQueue, deadActionRecords } from "../fans/audience/worker/dead_letter_queue.ts";
 import { directoryPartition, projectsKey, spacesKey } from "../fans/directory/records.ts";

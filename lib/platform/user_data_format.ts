@@ -1,7 +1,6 @@
 /**
- * The form of the records in a copy of a person's data: descriptions of their members, and times as texts. Loaded with the first copy.
- *
- * @module
+ * The form of the records in a copy of a person's data: descriptions of their members, and times as texts. Loaded with the
+ * first copy.
  */
 
 import type { ProfileRecord } from "../fans/audience/profile/record.ts";

@@ -1,8 +1,6 @@
 /**
  * Keeps the index of users up to date as users sign up, act and are removed, and searches it. Only this module connects the
  * index with identity, loyalty and the audience API.
- *
- * @module
  */
 
 import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";

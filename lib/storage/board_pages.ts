@@ -1,8 +1,4 @@
-/**
- * Reads a board page by page while it changes: each page continues after an entry, not at an offset.
- *
- * @module
- */
+/** Reads a board page by page while it changes: each page continues after an entry, not at an offset. */
 
 import { AppError } from "../base/errors/mod.ts";
 import { compareUtf8 } from "../base/text/mod.ts";

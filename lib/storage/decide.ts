@@ -5,8 +5,6 @@
  * that was read, and after a lost check the rule reads and applies anew. Within a process the decisions of a partition
  * queue up, and those that wait share one read and one commit. A busy partition therefore costs two round trips per
  * batch and not per decision.
- *
- * @module
  */
 
 import { AppError, isOutcomeUnknown } from "../base/errors/mod.ts";

@@ -3,8 +3,6 @@
  *
  * Parts are joined by `:`. In an id `%`, `:`, `{` and `}` are percent-escaped: the colon so that `["a:b", "c"]` and
  * `["a", "b:c"]` stay apart, the braces so that an id cannot choose the Redis Cluster hash tag.
- *
- * @module
  */
 import { AppError } from "../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../base/text/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * Records cached as objects: an object becomes text only when a commit or a caller needs the text. Once marks
  * need no cache: they are nearly always absent when a decision looks for them.
- *
- * @module
  */
 
 import { flattenString } from "../base/text/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * Kinds of records about users. Each area declares those that it keeps, beside the functions that read and remove them, so that a copy
  * of everything about a user and a removal know the same records.
- *
- * @module
  */
 
 /** A kind of record about a user. */

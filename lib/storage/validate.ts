@@ -1,8 +1,6 @@
 /**
  * Checks of the arguments of stores and side ports. Every adapter runs them before any effect, so that all of them refuse
  * the same misuse.
- *
- * @module
  */
 
 import { bytesPerUnitMax, utf8Length } from "../base/text/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Commands that work in the store of a deployment, without its servers.
- *
- * @module
- */
+/** Commands that work in the store of a deployment, without its servers. */
 
 import { type BackupFacts, backUpJournal, restoreJournal } from "../../adapters/file/mod.ts";
 import { createApiKeys } from "../../lib/auth/api_keys/api_keys.ts";

@@ -1,8 +1,6 @@
 /**
  * Declarations of the typed client for the package: flat, with the descriptions of the API reference, and without those of the
  * server, which the client infers its types from here.
- *
- * @module
  */
 
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The shared part of the three entries: the bound on requests in flight, and graceful stops.
- *
- * @module
- */
+/** The shared part of the three entries: the bound on requests in flight, and graceful stops. */
 
 import type { ErrorCode } from "../../lib/base/errors/mod.ts";
 import { errorFacts } from "../../lib/http/errors/failure.ts";

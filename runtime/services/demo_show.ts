@@ -1,8 +1,6 @@
 /**
  * The show of the demo: ten minutes that run by themselves and begin again, with a handful of fans who take part. It calls the platform as
  * any back end and any fan does.
- *
- * @module
  */
 
 import {

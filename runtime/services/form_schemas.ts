@@ -1,7 +1,6 @@
 /**
- * What the studio makes forms of: the attributes of projects and events, and the sections of a project's settings, as JSON Schema.
- *
- * @module
+ * What the studio makes forms of: the attributes of projects and events, and the sections of a project's settings, as JSON
+ * Schema.
  */
 
 import * as v from "valibot";

@@ -1,8 +1,6 @@
 /**
  * Writes log lines in batches, so that a request does not pay for a system call. The buffer is bounded: a slow reader loses
  * lines instead of filling memory.
- *
- * @module
  */
 
 const waitMsMax = 50;

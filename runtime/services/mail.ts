@@ -1,8 +1,4 @@
-/**
- * The mailer that the settings name, and the outbox of a demo.
- *
- * @module
- */
+/** The mailer that the settings name, and the outbox of a demo. */
 
 import * as v from "valibot";
 import type { Outbox } from "../../adapters/mail/mod.ts";

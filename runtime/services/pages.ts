@@ -1,8 +1,4 @@
-/**
- * The contents of the documentation, built from the guides beside the code.
- *
- * @module
- */
+/** The contents of the documentation, built from the guides beside the code. */
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -1,8 +1,4 @@
-/**
- * Files that fill the store, at the start of a server or by a command.
- *
- * @module
- */
+/** Files that fill the store, at the start of a server or by a command. */
 
 import { readFile } from "node:fs/promises";
 import type { Clock } from "../../lib/auth/mod.ts";

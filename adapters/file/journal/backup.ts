@@ -1,8 +1,6 @@
 /**
  * Backups of a journal directory. A backup is one file in the form of a snapshot: the frames of the newest snapshot and of the
  * logs behind it, each line with its digest, and a last line with their number.
- *
- * @module
  */
 
 import { copyFile, mkdir, readdir, rename, rm, stat } from "node:fs/promises";

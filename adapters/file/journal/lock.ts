@@ -4,8 +4,6 @@
  * Node offers no `flock`, so a lock may outlive a process that was killed. It is taken over when its process is gone,
  * which can only be known on the host that it ran on. Process ids are used again, in containers at once and always: where
  * the system tells when a process was started (Linux), that time is part of the name.
- *
- * @module
  */
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";

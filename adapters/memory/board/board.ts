@@ -1,8 +1,4 @@
-/**
- * One board: a ranked set that changes its form with its size, and the range and rank queries of the contract over it.
- *
- * @module
- */
+/** One board: a ranked set that changes its form with its size, and the range and rank queries of the contract over it. */
 
 import { compareUtf8 } from "../../../lib/base/text/mod.ts";
 import type {

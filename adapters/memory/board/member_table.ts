@@ -7,8 +7,6 @@
  * the hash and slot + 1: probing, splitting and deleting (by shifting back, without tombstones) then touch no rows.
  *
  * Departure from the paper: a segment whose hashes cannot be told apart any more (`depthMax`) grows instead of splitting.
- *
- * @module
  */
 
 import { compareUtf8 } from "../../../lib/base/text/mod.ts";

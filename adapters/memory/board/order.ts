@@ -7,8 +7,6 @@
  * half, or opens a new block where the entry goes to the very end, so that ascending input fills blocks completely.
  * Blocks that fall below a quarter are merged with a neighbour. Entries with equal score and tie are ordered by the
  * comparison of their members, which the caller supplies.
- *
- * @module
  */
 
 const blockBits = 8;

@@ -3,8 +3,6 @@
  *
  * A verified key stays in memory for a few seconds, so that a busy back end costs no round trip per request. Every
  * process sees a revocation or a rotation within that time.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

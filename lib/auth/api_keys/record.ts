@@ -4,8 +4,6 @@
  * `X-API-Key` is `gsk_` and 26 characters; it names the key and is no secret. `X-API-Secret` is `gss_`, 52 characters of
  * `a-z2-7` (256 random bits) and a checksum of 6. The prefixes let secret scanners find them, and the checksum tells a
  * mistyped secret from a wrong one.
- *
- * @module
  */
 
 import { hmac } from "@noble/hashes/hmac.js";

@@ -1,8 +1,6 @@
 /**
  * Routes that manage the API keys of an organisation. They demand a key with `keys:write`, which can neither create nor
  * rotate a key with permissions that it lacks.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * Encodings, ids, sealed texts and keyed tags.
- *
- * @module
- */
+/** Encodings, ids, sealed texts and keyed tags. */
 
 import { expand, extract } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";

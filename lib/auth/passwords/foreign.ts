@@ -1,8 +1,4 @@
-/**
- * Password hashes of other systems, which imported accounts have until their users first log in.
- *
- * @module
- */
+/** Password hashes of other systems, which imported accounts have until their users first log in. */
 
 import { constantTimeEqual, utf8 } from "../crypto/mod.ts";
 import type { PasswordKernels, ScryptCost } from "./kernels.ts";

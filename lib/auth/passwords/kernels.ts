@@ -3,8 +3,6 @@
  *
  * A runtime may bring native ones, which run off the event loop and are several times faster. The portable ones give the
  * same bytes, in slices on the event loop.
- *
- * @module
  */
 
 export interface KdfInput {

@@ -1,8 +1,4 @@
-/**
- * Passwords: hashing, the gate before it, and the policy for new ones.
- *
- * @module
- */
+/** Passwords: hashing, the gate before it, and the policy for new ones. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import type { Timer } from "../../http/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The authorization code flow of OpenID Connect with PKCE (RFC 7636), as a client.
- *
- * @module
- */
+/** The authorization code flow of OpenID Connect with PKCE (RFC 7636), as a client. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { Logger } from "../../http/mod.ts";

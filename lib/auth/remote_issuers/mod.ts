@@ -1,8 +1,4 @@
-/**
- * Tokens of other issuers, and bounded requests to their servers.
- *
- * @module
- */
+/** Tokens of other issuers, and bounded requests to their servers. */
 
 import type {
   createRemoteJWKSet,

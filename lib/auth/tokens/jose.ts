@@ -2,8 +2,6 @@
  * Signing keys and compact JWS of the platform's own tokens, by jose.
  *
  * No key, algorithm or address is read from a token: the pair determines key and algorithm.
- *
- * @module
  */
 
 import type { CryptoKey, JWK } from "jose";

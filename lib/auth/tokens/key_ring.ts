@@ -4,8 +4,6 @@
  * Private keys are sealed under the master secret, and public keys are derived from them, so that write
  * access to the store lets nobody sign or plant a key. A process keeps the opened ring in memory. It reads the ring again when a
  * token names an unknown key, and before it signs or publishes with a copy that is a minute old.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

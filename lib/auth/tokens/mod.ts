@@ -1,8 +1,4 @@
-/**
- * Tokens, their claims and bearers.
- *
- * @module
- */
+/** Tokens, their claims and bearers. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { type Clock, fromBase64url, fromUtf8, type RandomBytes, uuid } from "../crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The analytics of an event.
- *
- * @module
- */
+/** The analytics of an event. */
 
 import * as v from "valibot";
 import { integerParameter, named, route } from "../../http/mod.ts";

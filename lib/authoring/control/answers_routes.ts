@@ -1,8 +1,4 @@
-/**
- * What fans sent to an element which asks for texts, and which of it is shown.
- *
- * @module
- */
+/** What fans sent to an element which asks for texts, and which of it is shown. */
 
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";

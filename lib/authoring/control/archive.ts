@@ -3,8 +3,6 @@
  *
  * The project's record says whether it is archived, and every write in the project checks that record. Events follow in commits of
  * their own, after it and in the background work, which finishes what a stopped process began.
- *
- * @module
  */
 
 import { eventPhase, eventState } from "../../fans/directory/event_times.ts";

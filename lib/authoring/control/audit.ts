@@ -1,8 +1,4 @@
-/**
- * The audit trail: one entry for each request that changed something, in the commit that changed it.
- *
- * @module
- */
+/** The audit trail: one entry for each request that changed something, in the commit that changed it. */
 
 import { type Guard, route } from "../../http/mod.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The clone of an event with all its elements.
- *
- * @module
- */
+/** The clone of an event with all its elements. */
 
 import * as v from "valibot";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";

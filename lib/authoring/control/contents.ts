@@ -1,7 +1,6 @@
 /**
- * The contents of events and templates: their elements, elements that none lists yet or any more, and the assets that they show.
- *
- * @module
+ * The contents of events and templates: their elements, elements that none lists yet or any more, and the assets that they
+ * show.
  */
 
 import { AppError } from "../../base/errors/mod.ts";

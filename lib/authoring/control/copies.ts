@@ -3,8 +3,6 @@
  *
  * Elements exist as far as contents list them, so many of them are written in several commits, and the commit that writes the
  * contents makes all of them visible. Until then a note names them, and the work deletes what a dead process leaves.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * The behaviour of a resource beyond its definition: where its records are, what follows from them, and what a change has to
  * check and to do. All of it is pure and runs in a transaction, but for what other partitions have to do with a creation.
- *
- * @module
  */
 
 import { AppError, type FieldError } from "../../base/errors/mod.ts";

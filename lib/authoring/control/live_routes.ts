@@ -1,8 +1,4 @@
-/**
- * What other authors do in a project: where they are, and what they change.
- *
- * @module
- */
+/** What other authors do in a project: where they are, and what they change. */
 
 import * as v from "valibot";
 import { bearerToken } from "../../auth/tokens/mod.ts";

@@ -2,8 +2,6 @@
  * Atomic Operations (JSON:API 1.1): up to 500 changes of one project, space or organisation, of which all are made or none.
  *
  * Source: https://jsonapi.org/ext/atomic/
- *
- * @module
  */
 
 import * as v from "valibot";

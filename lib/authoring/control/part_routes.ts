@@ -1,8 +1,4 @@
-/**
- * Routes to a part of a resource: its annotations, and relationships to many.
- *
- * @module
- */
+/** Routes to a part of a resource: its annotations, and relationships to many. */
 
 import * as v from "valibot";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Figures for operators: the metrics of the process that answers, and the dead letters of all organisations.
- *
- * @module
- */
+/** Figures for operators: the metrics of the process that answers, and the dead letters of all organisations. */
 
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Reads resources, lists of them, and what they include.
- *
- * @module
- */
+/** Reads resources, lists of them, and what they include. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { type BoardEntry, type Partition, readPageAfter, type Store } from "../../storage/mod.ts";

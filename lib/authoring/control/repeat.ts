@@ -3,8 +3,6 @@
  *
  * The id of a copy follows from that of its event, and the event notes it in the commit that makes the copy visible. However many
  * processes repeat an event, and wherever one of them dies, there is one copy.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

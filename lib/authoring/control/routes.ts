@@ -1,8 +1,4 @@
-/**
- * The routes of the control API, made from the table of resources.
- *
- * @module
- */
+/** The routes of the control API, made from the table of resources. */
 
 import * as v from "valibot";
 import { type AnyRoute, route } from "../../http/mod.ts";

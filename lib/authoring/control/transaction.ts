@@ -5,8 +5,6 @@
  * A rule asks for records by key. Keys that are not loaded yet make it stop; they are read together, and it runs again. When
  * nothing is missing, its writes are committed together with checks of the records that it read. After a lost check all of
  * this repeats with fresh records. A rule must be pure therefore.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

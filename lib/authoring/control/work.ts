@@ -1,7 +1,6 @@
 /**
- * Work that waits for a time, or that a dead process left: organisations, spaces and projects by the time at which there may be some.
- *
- * @module
+ * Work that waits for a time, or that a dead process left: organisations, spaces and projects by the time at which there may
+ * be some.
  */
 
 import type { Home } from "../../fans/directory/mod.ts";

@@ -3,8 +3,6 @@
  *
  * The path of a batch: read the objects against their definitions, find the one partition of all of them and the caller's role
  * there, do what other partitions have to do first, run the operations in a transaction, commit, and forget what is cached.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

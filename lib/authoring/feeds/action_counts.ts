@@ -4,8 +4,6 @@
  * Counts are written every half second, so that an action waits for nothing. Nothing is counted twice: what may have been written
  * is not written again, so a process that dies, or a store that fails, loses up to half a second. Actions may name anything, so that
  * what waits is bounded, and owners are looked up some at a time.
- *
- * @module
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";

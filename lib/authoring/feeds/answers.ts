@@ -1,7 +1,6 @@
 /**
- * Texts that fans send to an element which asks for them. Producers read them and choose which are shown; nothing in them names the fan.
- *
- * @module
+ * Texts that fans send to an element which asks for them. Producers read them and choose which are shown; nothing in them
+ * names the fan.
  */
 
 import { digestOf } from "../../base/text/mod.ts";

@@ -4,8 +4,6 @@
  * What takes effect is collected in the process and merged into a record for each hour of the event every few seconds, so that an
  * action waits for nothing. People are counted from a sample: those whose hash is lowest. Who is in it now has been in it from
  * the beginning, so that nothing of them is missing, and a sample that has everybody counts exactly.
- *
- * @module
  */
 
 import { addBounded } from "../../base/text/mod.ts";

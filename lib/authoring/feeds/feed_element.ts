@@ -1,7 +1,6 @@
 /**
- * Elements as the history of an event shows them, from their attributes alone, so that the studio shows a draft in the same form.
- *
- * @module
+ * Elements as the history of an event shows them, from their attributes alone, so that the studio shows a draft in the same
+ * form.
  */
 
 import type { VoteBounds } from "../../fans/loyalty/votes/elements.ts";

@@ -1,8 +1,6 @@
 /**
  * Everything that a page shows of an event or project, in one document and in one stream: on HTTP/1.1 a browser has six
  * connections to a server for all of its tabs.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * The public feeds of projects and events, and the statistics that they show.
- *
- * @module
- */
+/** The public feeds of projects and events, and the statistics that they show. */
 
 export { ActionCounts } from "./action_counts.ts";
 export { answersMax, findAnswers, keepAnswer, listAnswers } from "./answers.ts";

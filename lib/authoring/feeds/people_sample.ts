@@ -1,8 +1,4 @@
-/**
- * The sample of people that the analytics of events count.
- *
- * @module
- */
+/** The sample of people that the analytics of events count. */
 
 import { shardOf } from "../../base/text/mod.ts";
 

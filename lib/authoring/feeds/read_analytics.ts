@@ -1,8 +1,4 @@
-/**
- * Reads the analytics of an event, and makes the figures of steps from those of minutes.
- *
- * @module
- */
+/** Reads the analytics of an event, and makes the figures of steps from those of minutes. */
 
 import { directoryPartition } from "../../fans/directory/records.ts";
 import type { Stored } from "../../storage/mod.ts";

@@ -1,7 +1,6 @@
 /**
- * The routes of the feeds: pure functions of records and the clock, whose texts a process keeps for as long as neither changes.
- *
- * @module
+ * The routes of the feeds: pure functions of records and the clock, whose texts a process keeps for as long as neither
+ * changes.
  */
 
 import type * as v from "valibot";

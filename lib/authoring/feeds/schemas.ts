@@ -1,8 +1,4 @@
-/**
- * Schemas of the feeds, which are the types of what builds them.
- *
- * @module
- */
+/** Schemas of the feeds, which are the types of what builds them. */
 
 import * as v from "valibot";
 import { ListSchema } from "../../fans/leaderboards/http/schema.ts";

@@ -1,8 +1,4 @@
-/**
- * The records that feeds are made of, read at most about once a second however many ask.
- *
- * @module
- */
+/** The records that feeds are made of, read at most about once a second however many ask. */
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";

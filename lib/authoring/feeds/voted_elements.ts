@@ -1,8 +1,4 @@
-/**
- * The elements that votes name, from the records that feeds are made of.
- *
- * @module
- */
+/** The elements that votes name, from the records that feeds are made of. */
 
 import { eventPhase } from "../../fans/directory/event_times.ts";
 import { eventTimesOf } from "../../fans/directory/records.ts";

@@ -1,8 +1,6 @@
 /**
  * Specifications of apps: `spec.json` and the element types in the `elements.json` beside it. Members that are not known here are
  * kept.
- *
- * @module
  */
 
 import * as v from "valibot";

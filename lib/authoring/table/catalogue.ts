@@ -1,8 +1,4 @@
-/**
- * The app that the platform has itself: common types of elements, which a project can use without an app of its own.
- *
- * @module
- */
+/** The app that the platform has itself: common types of elements, which a project can use without an app of its own. */
 
 import type { AppSpec } from "./app_spec.ts";
 import { answerField } from "./content.ts";

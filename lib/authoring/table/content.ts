@@ -1,8 +1,4 @@
-/**
- * Checks the contents of elements against their content type: the question, its options, and custom fields.
- *
- * @module
- */
+/** Checks the contents of elements against their content type: the question, its options, and custom fields. */
 
 import type { ContentType, Property, PropertyType } from "./content_types.ts";
 import type { Field } from "./schemas.ts";

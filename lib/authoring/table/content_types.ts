@@ -1,8 +1,4 @@
-/**
- * Types of elements, as `elements.json` of an app has them. Members that are not known here are kept.
- *
- * @module
- */
+/** Types of elements, as `elements.json` of an app has them. Members that are not known here are kept. */
 
 import * as v from "valibot";
 import { line, plainObject } from "./schemas.ts";

@@ -1,8 +1,6 @@
 /**
  * The contents of an event: which elements it has, in which order. It guards them: an element that is not listed does not exist, and
  * every change of one counts its revision up.
- *
- * @module
  */
 
 import type { EventPhase } from "../../fans/directory/event_times.ts";

@@ -1,8 +1,4 @@
-/**
- * States of elements, from their record, their event and the clock alone.
- *
- * @module
- */
+/** States of elements, from their record, their event and the clock alone. */
 
 import { type EventPhase, lastNoted, latest } from "../../fans/directory/event_times.ts";
 

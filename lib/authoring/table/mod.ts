@@ -1,8 +1,4 @@
-/**
- * The table of authored resources, and the pure rules about them.
- *
- * @module
- */
+/** The table of authored resources, and the pure rules about them. */
 
 export {
   type AppSpec,

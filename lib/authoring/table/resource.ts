@@ -1,8 +1,6 @@
 /**
  * The form of a resource definition, and what definitions are written with: everything that routes, validation, OpenAPI, role tests
  * and clients need to know.
- *
- * @module
  */
 
 import type * as v from "valibot";

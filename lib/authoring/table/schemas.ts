@@ -1,8 +1,4 @@
-/**
- * Schemas of attributes that several resources share.
- *
- * @module
- */
+/** Schemas of attributes that several resources share. */
 
 import * as v from "valibot";
 import { canonicalEmail } from "../../base/text/mod.ts";

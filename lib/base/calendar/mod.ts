@@ -1,8 +1,4 @@
-/**
- * Days, weeks, months and years in a time zone, as seasons, windows, recurrences and expiries count them.
- *
- * @module
- */
+/** Days, weeks, months and years in a time zone, as seasons, windows, recurrences and expiries count them. */
 
 export const hourMs = 3_600_000;
 export const minuteMs = 60_000;

@@ -3,8 +3,6 @@
  *
  * A code names the error; the HTTP status, the title and the body of each response family are derived from
  * it in `lib/http`. A caller's programming mistake is a `TypeError` or `RangeError` and carries no code.
- *
- * @module
  */
 
 /** Every code an {@linkcode AppError} may carry. Clients branch on it; messages are for people. */

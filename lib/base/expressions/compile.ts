@@ -24,8 +24,6 @@
  * There are no loops, no regular expressions and no user code, so that evaluation ends after at most `nodesMax`
  * steps. Closures are used because a walk over the JSON is several times slower and generated code is not allowed
  * everywhere. The explanation of a condition walks what compiling left, and asks the same closures.
- *
- * @module
  */
 
 import {

@@ -1,8 +1,4 @@
-/**
- * The language of conditions and amounts that rules, boards and filters share.
- *
- * @module
- */
+/** The language of conditions and amounts that rules, boards and filters share. */
 
 import * as v from "valibot";
 import { type AggregateKind, arithmetic } from "./_terms.ts";

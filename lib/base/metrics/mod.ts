@@ -1,8 +1,4 @@
-/**
- * Metrics of a process: one table of definitions, their instruments, and a registry that prints them for Prometheus.
- *
- * @module
- */
+/** Metrics of a process: one table of definitions, their instruments, and a registry that prints them for Prometheus. */
 
 export interface MetricDefinition {
   readonly kind: "counter" | "gauge" | "histogram";

@@ -1,8 +1,4 @@
-/**
- * Port for reading addresses that callers name.
- *
- * @module
- */
+/** Port for reading addresses that callers name. */
 
 import { AppError } from "../errors/mod.ts";
 

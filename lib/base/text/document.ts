@@ -1,8 +1,4 @@
-/**
- * Documents that people write: JSON or YAML 1.2. Errors name line and column.
- *
- * @module
- */
+/** Documents that people write: JSON or YAML 1.2. Errors name line and column. */
 
 import {
   type Document,

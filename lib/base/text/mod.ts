@@ -1,8 +1,6 @@
 /**
  * Functions on text and numbers: UTF-8 order and length, shards by name, members of JSON objects, rows of CSV, decimal sums, the
  * nearest of several words.
- *
- * @module
  */
 
 import { AppError } from "../errors/mod.ts";

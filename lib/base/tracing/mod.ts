@@ -1,8 +1,4 @@
-/**
- * Traces: the port of spans, and the header fields of W3C Trace Context.
- *
- * @module
- */
+/** Traces: the port of spans, and the header fields of W3C Trace Context. */
 
 /** The trace of a request, and the span that sent it. */
 export interface TraceContext {

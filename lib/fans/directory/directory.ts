@@ -1,8 +1,6 @@
 /**
  * Looks up organisations, spaces, projects and events through caches, so that every process sees a change of settings within
  * a second.
- *
- * @module
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";

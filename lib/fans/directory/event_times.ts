@@ -1,8 +1,4 @@
-/**
- * States of events, from their record and the clock alone.
- *
- * @module
- */
+/** States of events, from their record and the clock alone. */
 
 export const eventStates = ["future", "current", "on_demand", "past"] as const;
 export type EventState = (typeof eventStates)[number];

@@ -1,8 +1,6 @@
 /**
  * The loyalty configuration of a space with its history. Every change creates a version, a rollback too, so that numbers only
  * count up and a client that holds one can tell whether the configuration has changed since.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,7 +1,6 @@
 /**
- * The events of a project that have not ended, in one record with the instants that decide their states. All other events are past.
- *
- * @module
+ * The events of a project that have not ended, in one record with the instants that decide their states. All other events
+ * are past.
  */
 
 import { AppError } from "../../base/errors/mod.ts";

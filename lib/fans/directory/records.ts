@@ -1,8 +1,4 @@
-/**
- * The records of the directory: organisations, their spaces, the projects of a space and the events of a project.
- *
- * @module
- */
+/** The records of the directory: organisations, their spaces, the projects of a space and the events of a project. */
 
 import * as v from "valibot";
 import { isUuid, uuid } from "../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Writes the directory from one document, such as the demo or a JSON file.
- *
- * @module
- */
+/** Writes the directory from one document, such as the demo or a JSON file. */
 
 import * as v from "valibot";
 import { systemClock } from "../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Exports of users: requested here, built in the background by whichever process finds them due.
- *
- * @module
- */
+/** Exports of users: requested here, built in the background by whichever process finds them due. */
 
 import { deriveKey, deriveKeys, fromBase64url, keyedTag, uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, Keys, MasterSecret, RandomBytes } from "../../auth/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The leaderboards of all projects, as the rest of the platform uses them.
- *
- * @module
- */
+/** The leaderboards of all projects, as the rest of the platform uses them. */
 
 import { LiveStreams } from "../../http/live_streams.ts";
 import type { Logger, Timer } from "../../http/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Board scores that follow from a change of a user.
- *
- * @module
- */
+/** Board scores that follow from a change of a user. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";

@@ -1,7 +1,6 @@
 /**
- * Commands and their commit: whatever changes a user's loyalty is a command, and takes effect in one commit of the user's partition.
- *
- * @module
+ * Commands and their commit: whatever changes a user's loyalty is a command, and takes effect in one commit of the user's
+ * partition.
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";

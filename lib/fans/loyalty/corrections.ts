@@ -1,8 +1,4 @@
-/**
- * Corrections by back ends and operators: adjusted metrics and reversed transactions.
- *
- * @module
- */
+/** Corrections by back ends and operators: adjusted metrics and reversed transactions. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import type { LogEntry, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * What follows from commands outside the user's partition: board scores, webhooks, codes of coupons, and log entries.
- *
- * @module
- */
+/** What follows from commands outside the user's partition: board scores, webhooks, codes of coupons, and log entries. */
 
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Partition } from "../../storage/mod.ts";

@@ -4,8 +4,6 @@
  * Effects of a command outside the user's partition follow after the commit. A process may end before them, and nobody would know
  * whom to look at. So the user is registered before the first change within an hour, and the sweep finds the user after that hour.
  * One commit registers many users, at the same time as the read that each change begins with.
- *
- * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";

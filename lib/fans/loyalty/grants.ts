@@ -1,8 +1,4 @@
-/**
- * Grants: rewards that back ends give to users.
- *
- * @module
- */
+/** Grants: rewards that back ends give to users. */
 
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import type { Command } from "./commit.ts";

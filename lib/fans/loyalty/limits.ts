@@ -4,8 +4,6 @@
  *
  * A use is claimed before an event is decided, and released if the decision did not need it. If the process dies before that, the use
  * is lost, unless the action is reported again under its id. So a rule may fire less often than its limit, and never more often.
- *
- * @module
  */
 
 import { type PeriodUnit, periodOf } from "../../base/calendar/mod.ts";

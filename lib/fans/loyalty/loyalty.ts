@@ -3,8 +3,6 @@
  *
  * All of a user's loyalty is in one partition and each command is one commit of it. So commands about one user take effect one after
  * the other, however many arrive at once, and none is lost.
- *
- * @module
  */
 
 import type * as v from "valibot";

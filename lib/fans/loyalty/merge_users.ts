@@ -4,8 +4,6 @@
  * The users are in different partitions. First the one is closed, so that nothing changes it any more. Then the other receives what
  * the closed one has, and marks in the same commit that it did. At last the closed one is emptied. So a merge that was interrupted
  * at any step can be repeated.
- *
- * @module
  */
 
 import { decide } from "../../storage/mod.ts";

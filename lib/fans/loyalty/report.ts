@@ -1,8 +1,4 @@
-/**
- * Reports of actions. An action that names an element is a vote, which its commit counts.
- *
- * @module
- */
+/** Reports of actions. An action that names an element is a vote, which its commit counts. */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, type ErrorCode, type FieldError } from "../../base/errors/mod.ts";

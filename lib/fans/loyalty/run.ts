@@ -1,8 +1,4 @@
-/**
- * Runs commands: load the configuration, make the command, commit it, deliver what follows from it.
- *
- * @module
- */
+/** Runs commands: load the configuration, make the command, commit it, deliver what follows from it. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { decide, type Store } from "../../storage/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The services that the parts of loyalty share.
- *
- * @module
- */
+/** The services that the parts of loyalty share. */
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";

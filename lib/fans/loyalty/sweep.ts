@@ -1,8 +1,6 @@
 /**
  * Background work of users, which finishes what an interrupted process left behind and does what time alone brings. The servers and
  * workers of a deployment call it by `platform.work()`, every few seconds.
- *
- * @module
  */
 
 import type { Command } from "./commit.ts";

@@ -1,8 +1,4 @@
-/**
- * Access tokens of spaces, and the guards that demand them.
- *
- * @module
- */
+/** Access tokens of spaces, and the guards that demand them. */
 
 import * as v from "valibot";
 import { type ApiKeyGuardOptions, apiKeyGuard } from "../../auth/api_keys/routes.ts";

@@ -7,8 +7,6 @@
  *
  * Loyalty says when a user's state has changed. Values are written "as of" its revision, so that late or repeated delivery changes
  * nothing. A value that fails stays in the user's own record, from which it is delivered when that user is next loaded.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,6 @@
 /**
  * The users of an organisation: listed by creation, activity and indexed metrics, and read in these orders. Entries are hints:
  * the user's own records decide.
- *
- * @module
  */
 
 export {

@@ -1,8 +1,4 @@
-/**
- * Reads the users of an organisation in one order, merged from its shards, and ranges of them.
- *
- * @module
- */
+/** Reads the users of an organisation in one order, merged from its shards, and ranges of them. */
 
 import { compareBoardEntries, isEntryAfter, type WalkDirection } from "../../storage/board_pages.ts";
 import {

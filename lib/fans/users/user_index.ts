@@ -2,8 +2,6 @@
  * The index of users: lists users who sign up and removes those who are deleted. Entries are hints; the user's own records
  * decide. An organisation's users are spread over shards by their id, and each shard has one board for each order in which
  * users are listed.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

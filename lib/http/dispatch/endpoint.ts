@@ -1,8 +1,4 @@
-/**
- * Route tables, checked once and prepared for the request path.
- *
- * @module
- */
+/** Route tables, checked once and prepared for the request path. */
 
 import type { GenericSchema } from "valibot";
 import type { ErrorFamily } from "../errors/failure.ts";

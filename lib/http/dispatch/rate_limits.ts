@@ -1,8 +1,4 @@
-/**
- * The cost of a request: spends the limits of its route and writes their state into the header fields of the answer.
- *
- * @module
- */
+/** The cost of a request: spends the limits of its route and writes their state into the header fields of the answer. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { chain } from "../../storage/background/mod.ts";

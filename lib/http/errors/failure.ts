@@ -1,8 +1,4 @@
-/**
- * Turns errors into replies and log lines.
- *
- * @module
- */
+/** Turns errors into replies and log lines. */
 
 import { AppError, type ErrorCode, type FieldError, publicMessage } from "../../base/errors/mod.ts";
 import type { Logger } from "../logger.ts";

@@ -5,8 +5,6 @@
  * A request claims its key before it runs. The claim expires unless it is renewed, so another request can run soon after a
  * process dies. Only final replies are stored: no rejected credentials, no exhausted quota, nothing that a retry could turn
  * into success.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The OpenAPI 3.1 document of a set of endpoints.
- *
- * @module
- */
+/** The OpenAPI 3.1 document of a set of endpoints. */
 
 import { type GenericSchema, getDescription } from "valibot";
 import type { ErrorCode } from "../../base/errors/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * Schemas of the OpenAPI document. Each schema of a body, answer, path or query is converted once under a name; named
  * schemas inside of others become references.
- *
- * @module
  */
 
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";

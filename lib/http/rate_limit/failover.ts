@@ -3,8 +3,6 @@
  *
  * During an outage each process counts alone with the whole limit, so that an outage neither stops all requests nor lifts
  * all limits. A limit whose resource is scarce waits longer for the shared limiter, and rejects requests only then.
- *
- * @module
  */
 
 import { AppError } from "../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The limits of requests. Numbers and windows are data under names, so that a deployment can change them.
- *
- * @module
- */
+/** The limits of requests. Numbers and windows are data under names, so that a deployment can change them. */
 
 import type { LimitRule, LimitVerdict } from "../../storage/mod.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Files as replies: whole or a range of their bytes, with the preconditions of RFC 9110.
- *
- * @module
- */
+/** Files as replies: whole or a range of their bytes, with the preconditions of RFC 9110. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import type { BareReply } from "../route.ts";

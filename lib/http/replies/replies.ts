@@ -1,8 +1,6 @@
 /**
  * The replies that handlers give, and the one Response of each: built from a plain object and a string, so that a runtime
  * may write it without ever making a real `Headers`.
- *
- * @module
  */
 
 import type {

@@ -1,8 +1,4 @@
-/**
- * Reads request bodies of JSON with a media type, limits in bytes and values, a deadline and strict UTF-8.
- *
- * @module
- */
+/** Reads request bodies of JSON with a media type, limits in bytes and values, a deadline and strict UTF-8. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { createPause, type Timer } from "../../storage/background/mod.ts";

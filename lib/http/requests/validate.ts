@@ -1,8 +1,4 @@
-/**
- * Validates input by schemas. Errors are located and never repeat the rejected value.
- *
- * @module
- */
+/** Validates input by schemas. Errors are located and never repeat the rejected value. */
 
 import type { GenericSchema } from "valibot";
 import * as v from "valibot";

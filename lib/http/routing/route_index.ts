@@ -7,8 +7,6 @@
  *
  * Where several patterns match, the one with the earlier literal segment wins (`/users/me` before `/users/:id`), and a
  * method that the winner lacks may be answered by the next.
- *
- * @module
  */
 
 import { Router as IttyRouter } from "itty-router";

@@ -1,8 +1,4 @@
-/**
- * The metrics of a platform: its registry, and the measuring of its ports.
- *
- * @module
- */
+/** The metrics of a platform: its registry, and the measuring of its ports. */
 
 import { isOutcomeUnknown } from "../../base/errors/mod.ts";
 import { type Histogram, Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";

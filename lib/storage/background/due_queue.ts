@@ -4,8 +4,6 @@
  * A process claims due members under a lease, works on them, and then says when each is due next. Scheduling a member
  * renews a gate record. So a member that is scheduled while a process works on it stays due, and no work is missed.
  * The work itself may be repeated: a process can die after it and before the new time is stored.
- *
- * @module
  */
 
 import {

@@ -1,8 +1,4 @@
-/**
- * Machinery of background work and of memory: one cache, one batcher, one lease, one due queue for all areas.
- *
- * @module
- */
+/** Machinery of background work and of memory: one cache, one batcher, one lease, one due queue for all areas. */
 
 import { AppError, isOutcomeUnknown } from "../../base/errors/mod.ts";
 import { BoundedCache, type Partition, type Store, type Stored, type Write } from "../mod.ts";

@@ -1,8 +1,6 @@
 /**
  * A platform in memory against which workflow backends are checked: three organisations, an editor with a role in two of them,
  * a colleague, and a second control API that must never be asked.
- *
- * @module
  */
 
 import { systemClock, systemRandom } from "../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Dialogues in unit tests of workflow backends.
- *
- * @module
- */
+/** Dialogues in unit tests of workflow backends. */
 
 import { systemRandom } from "../../auth/crypto/mod.ts";
 import type { MasterSecret } from "../../auth/mod.ts";

@@ -3,8 +3,6 @@
  *
  * A token is `gst_`, its id and a secret. The store has a keyed digest of the secret alone. A verified token stays in memory for
  * less than a second, so that a revocation is in force within one everywhere.
- *
- * @module
  */
 
 import { bytesToHex } from "@noble/hashes/utils.js";

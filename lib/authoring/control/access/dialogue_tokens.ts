@@ -1,8 +1,4 @@
-/**
- * Tokens of dialogues, which the backends of workflows get in place of the token of the caller.
- *
- * @module
- */
+/** Tokens of dialogues, which the backends of workflows get in place of the token of the caller. */
 
 import type { Role } from "../../table/mod.ts";
 import { notFound } from "../kind.ts";

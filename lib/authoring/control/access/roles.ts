@@ -1,8 +1,6 @@
 /**
  * Roles of people in organisations, spaces and projects, and the access that they give. All grants of an organisation are one record, so that its rules,
  * such as the one about the last admin, are pure.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Routes about the caller: who it is, its roles and its tokens.
- *
- * @module
- */
+/** Routes about the caller: who it is, its roles and its tokens. */
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";

@@ -3,8 +3,6 @@
  *
  * Every address that asks gets a session and a code, but the code is mailed to known users alone: neither answers nor the number
  * of operations reveal who is known.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -4,8 +4,6 @@
  * The record `apps` of a space lists its apps with the projects that use each; `app:<id>` has a specification, which never changes. A
  * project is noted here before it names the app, so that an app which is used cannot be removed. The work settles notes of processes
  * that died before the project named the app, or after it.
- *
- * @module
  */
 
 import type { Directory } from "../../../fans/directory/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Moving a project to another app of its space.
- *
- * @module
- */
+/** Moving a project to another app of its space. */
 
 import * as v from "valibot";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Reads the specification of an app from the address that an author names, and says step by step what is wrong with it.
- *
- * @module
- */
+/** Reads the specification of an app from the address that an author names, and says step by step what is wrong with it. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { OutboundError, readText } from "../../../base/outbound/outbound.ts";

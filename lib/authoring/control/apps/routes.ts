@@ -1,8 +1,6 @@
 /**
  * Routes about apps beside the table: checking an address, the content types of a project, moving a project to another app, and the
  * files of the catalogue.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -3,8 +3,6 @@
  *
  * A file is stored before its asset exists and goes after its asset has gone. A note in the space precedes both, so that what a process
  * leaves behind that dies in between is removed.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,8 +1,4 @@
-/**
- * The `meta` box of an AVIF or HEIC: the size of its picture, and where its metadata are (ISO/IEC 14496-12 and 23008-12).
- *
- * @module
- */
+/** The `meta` box of an AVIF or HEIC: the size of its picture, and where its metadata are (ISO/IEC 14496-12 and 23008-12). */
 
 import type { Size } from "./byte_flow.ts";
 import { ascii, uint } from "./bytes.ts";

@@ -1,7 +1,6 @@
 /**
- * Photos on their way into the store: their size as it is shown, and their metadata without the position at which they were taken.
- *
- * @module
+ * Photos on their way into the store: their size as it is shown, and their metadata without the position at which they were
+ * taken.
  */
 
 import { type AppError, invalidField } from "../../../base/errors/mod.ts";

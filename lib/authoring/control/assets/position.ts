@@ -1,8 +1,6 @@
 /**
  * Takes the position at which a photo was taken out of its metadata. Bytes are overwritten in place, so that a file keeps its length, and
  * everything in it its offset.
- *
- * @module
  */
 
 import { ascii, uint } from "./bytes.ts";

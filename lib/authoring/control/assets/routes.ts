@@ -1,8 +1,4 @@
-/**
- * Routes of assets beside those of the table: uploads, what is in use, and the public files.
- *
- * @module
- */
+/** Routes of assets beside those of the table: uploads, what is in use, and the public files. */
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * The media type of a file, and the size of a GIF or SVG, from the first bytes. What a client or a name says of them counts for nothing,
  * but for the difference between kinds of text.
- *
- * @module
  */
 
 import type { Size } from "./byte_flow.ts";

@@ -2,8 +2,6 @@
  * Resource objects and documents of JSON:API 1.1.
  *
  * Source: https://jsonapi.org/format/1.1/
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * Reads resource objects of bodies against the definitions of their resources. All faults are reported at once.
- *
- * @module
- */
+/** Reads resource objects of bodies against the definitions of their resources. All faults are reported at once. */
 
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Schemas of bodies and answers, made from the definitions of resources.
- *
- * @module
- */
+/** Schemas of bodies and answers, made from the definitions of resources. */
 
 import * as v from "valibot";
 import { integerParameter, named } from "../../../http/mod.ts";

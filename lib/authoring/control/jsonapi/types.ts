@@ -1,8 +1,4 @@
-/**
- * The types of documents and queries, which follow from the table of resources.
- *
- * @module
- */
+/** The types of documents and queries, which follow from the table of resources. */
 
 import type * as v from "valibot";
 import type { RouteMethod, TypedRoute } from "../../../http/mod.ts";

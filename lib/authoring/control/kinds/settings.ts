@@ -1,8 +1,6 @@
 /**
  * The settings of a project's app: up to 4 MiB, in parts beside the record of the project, which the fan side reads. Parts have
  * the id of one change. They are written first; the record, which names that id, puts them in force.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

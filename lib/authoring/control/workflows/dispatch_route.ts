@@ -1,8 +1,4 @@
-/**
- * The relay of workflows: a frontend sends what its user did, and the platform says in whose name and where.
- *
- * @module
- */
+/** The relay of workflows: a frontend sends what its user did, and the platform says in whose name and where. */
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Sends the requests of dialogues to the backends of workflows, and reads their answers.
- *
- * @module
- */
+/** Sends the requests of dialogues to the backends of workflows, and reads their answers. */
 
 import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
 import { type Outbound, OutboundError, type OutboundReply } from "../../../base/outbound/outbound.ts";

@@ -3,8 +3,6 @@
  *
  * Only the ids of the actions are stored. Their state is read from where it shows, the ids that took effect and the dead letters, so
  * that applying an action writes nothing more.
- *
- * @module
  */
 
 import type { Clock } from "../../../auth/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Checks reported actions, by hand for speed (see `batch/items.ts`).
- *
- * @module
- */
+/** Checks reported actions, by hand for speed (see `batch/items.ts`). */
 
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
 import {

@@ -1,8 +1,4 @@
-/**
- * Accepts actions. An accepted action is in the queue and will be applied whatever happens to this process.
- *
- * @module
- */
+/** Accepts actions. An accepted action is in the queue and will be applied whatever happens to this process. */
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Rewards that back ends grant to many users: checked as a whole, then granted one by one.
- *
- * @module
- */
+/** Rewards that back ends grant to many users: checked as a whole, then granted one by one. */
 
 import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";

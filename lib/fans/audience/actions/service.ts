@@ -1,8 +1,4 @@
-/**
- * Reported actions beyond their request: accepting them, applying them in workers, and keeping those that failed.
- *
- * @module
- */
+/** Reported actions beyond their request: accepting them, applying them in workers, and keeping those that failed. */
 
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";

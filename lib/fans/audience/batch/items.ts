@@ -3,8 +3,6 @@
  *
  * Reported actions are checked by hand and not by a schema: a schema takes five times as long, which is 15 % of accepting an
  * action. Rewards and profile updates share the collector of errors and check their members by schemas.
- *
- * @module
  */
 
 import { isUuid } from "../../../auth/crypto/mod.ts";

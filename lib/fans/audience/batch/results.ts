@@ -1,8 +1,4 @@
-/**
- * Results of bulk requests: one per item, in the order of the items.
- *
- * @module
- */
+/** Results of bulk requests: one per item, in the order of the items. */
 
 import * as v from "valibot";
 import { AppError, type ErrorCode, isOutcomeUnknown, publicMessage } from "../../../base/errors/mod.ts";

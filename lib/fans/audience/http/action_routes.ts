@@ -1,8 +1,4 @@
-/**
- * Routes of reported actions: queued for back ends, applied at once for users.
- *
- * @module
- */
+/** Routes of reported actions: queued for back ends, applied at once for users. */
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";

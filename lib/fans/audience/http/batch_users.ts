@@ -1,8 +1,4 @@
-/**
- * The batch convention: requests that name several users, and their replies.
- *
- * @module
- */
+/** The batch convention: requests that name several users, and their replies. */
 
 import * as v from "valibot";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";

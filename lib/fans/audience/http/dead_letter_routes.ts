@@ -1,8 +1,4 @@
-/**
- * Routes of dead letters: actions that could not be applied.
- *
- * @module
- */
+/** Routes of dead letters: actions that could not be applied. */
 
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";

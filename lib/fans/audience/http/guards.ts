@@ -3,8 +3,6 @@
  *
  * Every request names its organisation in a header. The header selects nothing: it must be the organisation of the credentials, so
  * that a client which mixes up two organisations gets an error and not the wrong data.
- *
- * @module
  */
 
 import type { Permission } from "../../../auth/mod.ts";

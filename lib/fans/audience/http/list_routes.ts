@@ -1,8 +1,4 @@
-/**
- * Routes of users' lists: of the calling user, and by the batch convention of one or several users.
- *
- * @module
- */
+/** Routes of users' lists: of the calling user, and by the batch convention of one or several users. */
 
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Routes of products: listing them and redeeming one.
- *
- * @module
- */
+/** Routes of products: listing them and redeeming one. */
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";

@@ -3,8 +3,6 @@
  *
  * Stored JSON is copied without parsing it, and the text is kept as long as neither the record nor the loyalty changes: a batch
  * of 100 known profiles builds no JSON of profiles at all.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

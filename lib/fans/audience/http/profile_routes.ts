@@ -1,8 +1,4 @@
-/**
- * Routes of profiles: of the calling user, of many users for back ends, and by the batch convention.
- *
- * @module
- */
+/** Routes of profiles: of the calling user, of many users for back ends, and by the batch convention. */
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";

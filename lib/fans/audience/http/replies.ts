@@ -1,8 +1,4 @@
-/**
- * Reply schemas that several routes share.
- *
- * @module
- */
+/** Reply schemas that several routes share. */
 
 import * as v from "valibot";
 import { named } from "../../../http/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Routes by which back ends grant rewards to many users.
- *
- * @module
- */
+/** Routes by which back ends grant rewards to many users. */
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";

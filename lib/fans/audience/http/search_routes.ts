@@ -1,8 +1,4 @@
-/**
- * The route by which back ends search users.
- *
- * @module
- */
+/** The route by which back ends search users. */
 
 import * as v from "valibot";
 import type { CursorScope } from "../../../auth/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * The import of users from a file, in constant memory: batches of rows are applied while the next ones arrive, and each row has its
  * result in the answer at once. Rows say what is to be, so that a file may be imported again, wherever it broke off.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * The rows of a file with the columns of an export, as updates of profiles.
- *
- * @module
- */
+/** The rows of a file with the columns of an export, as updates of profiles. */
 
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import {

@@ -1,8 +1,4 @@
-/**
- * Documents of a user's lists: transactions, challenges and notifications. Names of types are open: more may come.
- *
- * @module
- */
+/** Documents of a user's lists: transactions, challenges and notifications. Names of types are open: more may come. */
 
 import * as v from "valibot";
 import { isoTime, isoTimeOrNull } from "../../../base/calendar/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * A user's lists in pages: transactions, challenges and notifications.
- *
- * @module
- */
+/** A user's lists in pages: transactions, challenges and notifications. */
 
 import type { CursorScope, Cursors } from "../../../auth/mod.ts";
 import { invalidField } from "../../../base/errors/mod.ts";

@@ -4,8 +4,6 @@
  * ```json
  * { "audience": { "customFields": { "shirt": { "type": "string", "enum": ["S", "M", "L"] } } } }
  * ```
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -4,8 +4,6 @@
  * An update is listed before the profile changes and taken off the list after the index was written, so that the update of a
  * process that dies in between is found and repaired. Values are written "as of" the version of the profile: late ones change
  * nothing. A value may be too many in an index, never too few once an update is done: the profile decides.
- *
- * @module
  */
 
 import { uuid } from "../../../auth/crypto/mod.ts";

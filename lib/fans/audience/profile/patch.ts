@@ -1,8 +1,4 @@
-/**
- * Changes of profiles as JSON Merge Patch (RFC 7396).
- *
- * @module
- */
+/** Changes of profiles as JSON Merge Patch (RFC 7396). */
 
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { isPublicName } from "../../users/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Reading and changing profiles.
- *
- * @module
- */
+/** Reading and changing profiles. */
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";

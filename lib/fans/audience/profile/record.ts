@@ -1,8 +1,4 @@
-/**
- * The stored profile: a record of the user's partition beside loyalty.
- *
- * @module
- */
+/** The stored profile: a record of the user's partition beside loyalty. */
 
 import { JsonMembers } from "../../../base/text/mod.ts";
 import type { Put, ReadRecord, Store, Stored, Write } from "../../../storage/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Profile updates by back ends: checked as a whole, then applied one by one.
- *
- * @module
- */
+/** Profile updates by back ends: checked as a whole, then applied one by one. */
 
 import type { CompiledConfig, SpaceUser } from "../../loyalty/mod.ts";
 import type { MetricChange } from "../../loyalty/user/history.ts";

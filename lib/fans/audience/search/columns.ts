@@ -1,8 +1,4 @@
-/**
- * The fields of users: what filters compare and rows show.
- *
- * @module
- */
+/** The fields of users: what filters compare and rows show. */
 
 import { isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import type { Environment, Value, ValueType } from "../../../base/expressions/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Checks search criteria as a whole.
- *
- * @module
- */
+/** Checks search criteria as a whole. */
 
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Filters of searches and exports: conditions of rules, or the short form, with times as ISO 8601 text.
- *
- * @module
- */
+/** Filters of searches and exports: conditions of rules, or the short form, with times as ISO 8601 text. */
 
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";

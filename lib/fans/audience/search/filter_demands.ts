@@ -1,8 +1,4 @@
-/**
- * The values that a filter demands of every matching user: they tell which part of an index holds all matches.
- *
- * @module
- */
+/** The values that a filter demands of every matching user: they tell which part of an index holds all matches. */
 
 import { foldName, textScore, type UserRange } from "../../users/mod.ts";
 import { fieldScore } from "../profile/field_index.ts";

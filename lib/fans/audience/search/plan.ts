@@ -1,8 +1,4 @@
-/**
- * Plans of searches: the walk that finds the candidates.
- *
- * @module
- */
+/** Plans of searches: the walk that finds the candidates. */
 
 import type { Store } from "../../../storage/mod.ts";
 import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";

@@ -1,8 +1,4 @@
-/**
- * Searches the users of an organisation.
- *
- * @module
- */
+/** Searches the users of an organisation. */
 
 import type { Clock } from "../../../auth/mod.ts";
 import { type Store, storageLimits } from "../../../storage/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Positions in a walk over users, as text that outlives the process.
- *
- * @module
- */
+/** Positions in a walk over users, as text that outlives the process. */
 
 import { type AppError, invalidField } from "../../../base/errors/mod.ts";
 import type { BoardEntry } from "../../../storage/mod.ts";

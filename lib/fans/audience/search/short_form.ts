@@ -6,8 +6,6 @@
  * ```
  *
  * All members must hold; one operator of the condition language may stand among them.
- *
- * @module
  */
 
 import * as v from "valibot";

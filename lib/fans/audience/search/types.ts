@@ -1,8 +1,4 @@
-/**
- * The search of users, as exports and programs use it.
- *
- * @module
- */
+/** The search of users, as exports and programs use it. */
 
 /** The type of a field's values. A `time` is ISO 8601 text. Every value may also be null. */
 export type FieldKind = "string" | "number" | "boolean" | "time" | "json";

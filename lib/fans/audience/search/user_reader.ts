@@ -1,8 +1,4 @@
-/**
- * Reads what is stored of many users: one read of each user's partition, and one of each shard for what its index alone has.
- *
- * @module
- */
+/** Reads what is stored of many users: one read of each user's partition, and one of each shard for what its index alone has. */
 
 import type { Store, Stored } from "../../../storage/mod.ts";
 import { spaceUserPartition } from "../../loyalty/user/state.ts";

@@ -4,8 +4,6 @@
  * Without an order every user who exists for the whole walk is met exactly once: users are met in the order of creation, which
  * never changes, or by id within a range of an index. In an order whose values change, users that moved after the walk began are
  * skipped, so that none is met twice.
- *
- * @module
  */
 
 import { compareUtf8 } from "../../../base/text/mod.ts";

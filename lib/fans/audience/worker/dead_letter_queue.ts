@@ -4,8 +4,6 @@
  * Each is a record in a partition of its organisation, listed by a board in order of time. It is written before its message is
  * acknowledged, and a replayed action is queued before its dead letter is removed. A process that dies between the two leaves the
  * action in both, which is harmless: an action takes effect once under its id, and ids are remembered for 7 days.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,8 +1,4 @@
-/**
- * Processes queued actions of one user: each is applied, or becomes a dead letter.
- *
- * @module
- */
+/** Processes queued actions of one user: each is applied, or becomes a dead letter. */
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Accepted actions as they wait in the queue.
- *
- * @module
- */
+/** Accepted actions as they wait in the queue. */
 
 import { shardOf } from "../../../base/text/mod.ts";
 import type { ActionData } from "../../loyalty/config/rules.ts";

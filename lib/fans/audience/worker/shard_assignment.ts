@@ -1,8 +1,6 @@
 /**
  * The assignment of shards to workers, one record for all of them: until when each worker counts as alive, and the worker of
  * each shard. A shard has one worker at a time, which keeps its actions in order.
- *
- * @module
  */
 
 import { decide, type Store } from "../../../storage/mod.ts";

@@ -3,8 +3,6 @@
  * in order, and acknowledges finished ones in groups.
  *
  * Messages are taken into a window, not in rounds: a user whose actions are retried delays only that user until the window is full.
- *
- * @module
  */
 
 import type { Logger, Timer } from "../../../http/mod.ts";

@@ -5,8 +5,6 @@
  * begins nothing during the last part of it, so that its work is over when others take its shards. A process that is frozen
  * between checking the clock and its commit can still be late: that puts the order of one user's actions at risk, never their
  * number.
- *
- * @module
  */
 
 import type { Clock } from "../../../auth/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * Standard Base64 (RFC 4648, section 4) with padding, of large data as ASCII bytes. Pieces of a multiple of three bytes
  * concatenate. Table look-ups, because `btoa` and `atob` take five to twelve times as long.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

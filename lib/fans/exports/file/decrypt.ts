@@ -1,8 +1,6 @@
 /**
  * Decryption of whole files in constant memory. A file is read twice, so that no plaintext is released before the tag is
  * verified.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * The layout of an encrypted export: `salt:iv:authTag:encryptedData`, each part in standard Base64 with padding. The first
  * three have a fixed width, so that they can be written last, when the data has decided the tag.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

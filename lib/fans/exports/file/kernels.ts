@@ -1,8 +1,4 @@
-/**
- * The port through which a runtime brings its native cipher, Base64 and SHA-256, which are faster than portable code.
- *
- * @module
- */
+/** The port through which a runtime brings its native cipher, Base64 and SHA-256, which are faster than portable code. */
 
 /** The key material of one encrypted file. */
 export interface GcmSecret {

@@ -3,8 +3,6 @@
  *
  * AES-CTR and GHASH are those of noble, whose own GCM takes whole messages only. This module feeds them piece by piece and
  * lets other work run between slices. The modules of noble are loaded on first use.
- *
- * @module
  */
 
 import type { Aes256Gcm, GcmDecryption, GcmEncryption, GcmSecret } from "./kernels.ts";

@@ -8,8 +8,6 @@
  * - Text that spreadsheets would run as a formula gets a leading apostrophe, which they hide: text that begins with `=`, `+`,
  *   `-`, `@`, a full-width form of these, a tab, CR or LF, with or without apostrophes before it. To undo it, remove one
  *   apostrophe from text that begins with apostrophes followed by one of these.
- *
- * @module
  */
 
 export const exportFormats = ["csv", "json"] as const;

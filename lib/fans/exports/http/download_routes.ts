@@ -2,8 +2,6 @@
  * Downloads: the link itself grants access to the file.
  *
  * A changed, forged or expired link and one to a removed file have the same answer, 404.
- *
- * @module
  */
 
 import * as v from "valibot";

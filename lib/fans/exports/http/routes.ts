@@ -1,8 +1,4 @@
-/**
- * The export API of back ends.
- *
- * @module
- */
+/** The export API of back ends. */
 
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The copy of everything that is kept about one person.
- *
- * @module
- */
+/** The copy of everything that is kept about one person. */
 
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Builds the file of a job: users in pages, rows as text, text in parts.
- *
- * @module
- */
+/** Builds the file of a job: users in pages, rows as text, text in parts. */
 
 import { concatBytes } from "@noble/hashes/utils.js";
 import { AppError } from "../../../base/errors/mod.ts";

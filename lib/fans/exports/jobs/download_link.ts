@@ -1,8 +1,6 @@
 /**
  * Capabilities: the secret part of a link, which grants the download of one file until a time. They are signed and not stored.
  * Forged, changed and expired ones are indistinguishable to the client.
- *
- * @module
  */
 
 import {

@@ -6,8 +6,6 @@
  *
  * The due queue only tells where to look; the job decides. So an entry may be early, late or orphaned, and it needs no lease of
  * its own, unlike those of `DueQueue` in lib/storage/background.
- *
- * @module
  */
 
 import type { Clock } from "../../../auth/mod.ts";

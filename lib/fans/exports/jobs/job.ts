@@ -1,8 +1,4 @@
-/**
- * The record of an export.
- *
- * @module
- */
+/** The record of an export. */
 
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";

@@ -4,8 +4,6 @@
  *
  * A notification is removed from the job after it was sent, so each is delivered at least once. A process remembers what it has
  * sent in case that removal fails.
- *
- * @module
  */
 
 import type { Clock, Keys } from "../../../auth/mod.ts";

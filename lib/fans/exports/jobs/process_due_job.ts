@@ -1,8 +1,4 @@
-/**
- * The life of a due job: build the file, send notifications, expire, remove.
- *
- * @module
- */
+/** The life of a due job: build the file, send notifications, expire, remove. */
 
 import type { Logger } from "../../../http/mod.ts";
 import { LeaseLost } from "../../../storage/background/due_queue.ts";

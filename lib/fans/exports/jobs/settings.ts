@@ -1,8 +1,4 @@
-/**
- * The section `exports` of an organisation's settings.
- *
- * @module
- */
+/** The section `exports` of an organisation's settings. */
 
 import * as v from "valibot";
 import type { FieldError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The file of an export as it is stored: parts that are read as one stream.
- *
- * @module
- */
+/** The file of an export as it is stored: parts that are read as one stream. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";

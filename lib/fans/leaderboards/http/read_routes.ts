@@ -3,8 +3,6 @@
  *
  * Lists of leaders are the hottest answer of the platform: joining the text of ten entries from cached parts takes 4 of 20 µs
  * less than `JSON.stringify`.
- *
- * @module
  */
 
 import type * as v from "valibot";

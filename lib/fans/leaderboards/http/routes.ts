@@ -1,8 +1,4 @@
-/**
- * The routes of leaderboards, for projects and for events.
- *
- * @module
- */
+/** The routes of leaderboards, for projects and for events. */
 
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * Users whom the lists of a project's boards leave out, for example while a suspicion is investigated. They keep their
  * entries and everyone keeps their rank; a look-up by id still finds the entry.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -4,8 +4,6 @@
  * Ranks follow from the order of the board and are never stored. A board in one partition is read at one instant. The shards
  * of a larger one are read at the same time but not at one instant: while it changes, a rank may be off by what changed
  * between two reads.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

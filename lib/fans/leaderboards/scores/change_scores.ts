@@ -1,8 +1,4 @@
-/**
- * Changes the scores of a board: the only path by which scores are written, for back ends, the score feed and rebuilding.
- *
- * @module
- */
+/** Changes the scores of a board: the only path by which scores are written, for back ends, the score feed and rebuilding. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { addDecimals } from "../../../base/text/mod.ts";

@@ -5,8 +5,6 @@
  * Each entry is removed and written in one commit, so that no reader misses it and the board forgets the entry's version,
  * even one from the future. A newer score that was delivered just before would be overwritten; so the record is read once
  * more afterwards and a changed score is written as the feed would.
- *
- * @module
  */
 
 import { addBounded } from "../../../base/text/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Resolves the names in a path to a board and its season.
- *
- * @module
- */
+/** Resolves the names in a path to a board and its season. */
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";

@@ -3,8 +3,6 @@
  *
  * A store lists no partitions, so the first write to a board or season is noted beforehand. A season's note is removed after
  * its scores, so that an interrupted removal runs again.
- *
- * @module
  */
 
 import { Batcher, Cache } from "../../../storage/background/mod.ts";

@@ -5,8 +5,6 @@
  * commit of each shard per round trip, however many users change it. An update says "this score as of that revision", so
  * that late or repeated delivery changes nothing. Updates that fail stay in the user's own record, from which they are
  * delivered when that user is next loaded, in the next round of background work, or by the sweep.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The settings of a leaderboard: one schema, from which the type follows.
- *
- * @module
- */
+/** The settings of a leaderboard: one schema, from which the type follows. */
 
 import * as v from "valibot";
 import {

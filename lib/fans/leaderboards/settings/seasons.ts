@@ -1,8 +1,6 @@
 /**
  * The seasons of a board. The schedule alone says which season contains an instant, so no work runs when a season ends:
  * the season is part of the partition that stores the scores.
- *
- * @module
  */
 
 import {

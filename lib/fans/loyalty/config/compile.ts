@@ -1,8 +1,6 @@
 /**
  * Compilation of a loyalty configuration. References are resolved and conditions become closures, indexed by their triggers, so
  * that the cost of an action does not depend on unrelated rules and missions.
- *
- * @module
  */
 
 import * as v from "valibot";

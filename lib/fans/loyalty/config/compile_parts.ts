@@ -1,8 +1,6 @@
 /**
  * Compilation of the parts of a loyalty configuration. Conditions and amounts become closures, and bundles their rewards. Errors
  * are collected, so that all are reported at once.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,8 +1,4 @@
-/**
- * A compiled loyalty configuration, ready for the engine.
- *
- * @module
- */
+/** A compiled loyalty configuration, ready for the engine. */
 
 import type { CountedUnit, Duration, PeriodUnit } from "../../../base/calendar/mod.ts";
 import type {

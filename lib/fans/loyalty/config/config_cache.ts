@@ -4,8 +4,6 @@
  *
  * Documents are checked before they are stored, but a later release may check more. A space whose document no longer compiles
  * uses its newest earlier version that does, because a refused action of a user is lost.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

@@ -3,8 +3,6 @@
  *
  * Members that the loyalty API shows have the same names there. The others say what earns something, and are never sent to
  * clients. Unknown members are refused, because a misspelt limit would not limit anything.
- *
- * @module
  */
 
 import * as v from "valibot";

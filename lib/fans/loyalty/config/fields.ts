@@ -1,8 +1,4 @@
-/**
- * Fields that many parts of a loyalty configuration share.
- *
- * @module
- */
+/** Fields that many parts of a loyalty configuration share. */
 
 import * as v from "valibot";
 import {

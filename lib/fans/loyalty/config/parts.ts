@@ -1,8 +1,4 @@
-/**
- * Metrics and inventory in a loyalty configuration.
- *
- * @module
- */
+/** Metrics and inventory in a loyalty configuration. */
 
 import * as v from "valibot";
 import { isLoopback } from "../../../base/text/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The times at which a rule applies: from and until an instant, and at hours of the week.
- *
- * @module
- */
+/** The times at which a rule applies: from and until an instant, and at hours of the week. */
 
 import * as v from "valibot";
 import { dayMinutes, isTimeZone, minuteOfWeek, weekMinutes } from "../../../base/calendar/mod.ts";

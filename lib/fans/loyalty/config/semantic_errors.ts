@@ -1,8 +1,6 @@
 /**
  * Checks between the parts of a loyalty configuration: taken ids, dangling references, challenges that wait for each other, and
  * sizes that follow from several parts.
- *
- * @module
  */
 
 import type { FieldError } from "../../../base/errors/mod.ts";

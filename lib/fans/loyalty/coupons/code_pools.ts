@@ -7,8 +7,6 @@
  *
  * Codes compare without case: boards have them in upper case, and the spelling is kept where it differs. A code belongs to the pool
  * of the space that had it first.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

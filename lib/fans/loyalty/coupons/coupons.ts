@@ -1,8 +1,6 @@
 /**
  * The coupons of users. A unique coupon is given without a code, since the user's partition knows nothing of the pool. The code is
  * claimed right afterwards under the coupon's id, and whenever the coupon is read until it has one.
- *
- * @module
  */
 
 import type * as v from "valibot";

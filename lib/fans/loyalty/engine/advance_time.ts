@@ -3,8 +3,6 @@
  *
  * Each instant has a record of its own, so that advancing twice equals advancing once to the later time. Readers advance the
  * state that they read without storing it, and the next command stores it.
- *
- * @module
  */
 
 import { addDuration } from "../../../base/calendar/mod.ts";

@@ -4,8 +4,6 @@
  *
  * The state must be advanced to the time of the change before, see `advanceTime`; otherwise they throw a `RangeError`. A change
  * before the last change of the state changes balances at the time of that change. Counters count an action when it happened.
- *
- * @module
  */
 
 import type { CompiledConfig, CompiledRule, Scope } from "../config/compiled.ts";

@@ -1,8 +1,6 @@
 /**
  * Counters of a user's actions. An action that arrives late counts in the step in which it happened, so counters do not depend on
  * the order of arrival. Steps in which no late action can count any more are dropped when something is added.
- *
- * @module
  */
 
 import {

@@ -1,8 +1,4 @@
-/**
- * The next state of a user while a change is applied, and the results to record. The state before is never changed.
- *
- * @module
- */
+/** The next state of a user while a change is applied, and the results to record. The state before is never changed. */
 
 import type { CompiledAggregate, CompiledConfig } from "../config/compiled.ts";
 import {

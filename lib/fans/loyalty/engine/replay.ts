@@ -1,8 +1,4 @@
-/**
- * Replays of a user's history against a configuration: the state of the user, had it been in force from the start.
- *
- * @module
- */
+/** Replays of a user's history against a configuration: the state of the user, had it been in force from the start. */
 
 import { isoTime } from "../../../base/calendar/mod.ts";
 import type { Failure } from "../../../base/expressions/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Rewards of challenges, milestones and grants, and coupons.
- *
- * @module
- */
+/** Rewards of challenges, milestones and grants, and coupons. */
 
 import { addDuration } from "../../../base/calendar/mod.ts";
 import type { CompiledMilestoneSet } from "../config/compiled.ts";

@@ -6,8 +6,6 @@
  *
  * The points and items of a rule are one transaction. The coupons, notifications and challenges after it have transactions of
  * their own.
- *
- * @module
  */
 
 import { addDuration, periodOf } from "../../../base/calendar/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Configuration documents in bodies of the control API, and their errors.
- *
- * @module
- */
+/** Configuration documents in bodies of the control API, and their errors. */
 
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { compileConfig } from "../config/compile.ts";

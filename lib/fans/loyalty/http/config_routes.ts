@@ -1,8 +1,4 @@
-/**
- * The loyalty configuration of a space in the control API: reading, replacing and rolling back, with its versions.
- *
- * @module
- */
+/** The loyalty configuration of a space in the control API: reading, replacing and rolling back, with its versions. */
 
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";

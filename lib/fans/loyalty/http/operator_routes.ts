@@ -1,8 +1,6 @@
 /**
  * The routes for operators about users, with an API key of the space's organisation. They are an addition to the specification,
  * under `/internal/loyalty`.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,8 +1,4 @@
-/**
- * Requests of the loyalty API.
- *
- * @module
- */
+/** Requests of the loyalty API. */
 
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";

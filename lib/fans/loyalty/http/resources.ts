@@ -1,8 +1,4 @@
-/**
- * Configurations and their versions as resources of the control API.
- *
- * @module
- */
+/** Configurations and their versions as resources of the control API. */
 
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The replies of the loyalty API. Names of types are open: more may come.
- *
- * @module
- */
+/** The replies of the loyalty API. Names of types are open: more may come. */
 
 import * as v from "valibot";
 import { named } from "../../../http/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The routes of the loyalty API: configuration, profile, notifications, history, coupons and the report of an action.
- *
- * @module
- */
+/** The routes of the loyalty API: configuration, profile, notifications, history, coupons and the report of an action. */
 
 import * as v from "valibot";
 import type { Cursors, Permission } from "../../../auth/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Webhooks and dead letters as resources of the control API. Times are Unix seconds.
- *
- * @module
- */
+/** Webhooks and dead letters as resources of the control API. Times are Unix seconds. */
 
 import * as v from "valibot";
 import { type Immutable, named } from "../../../http/mod.ts";

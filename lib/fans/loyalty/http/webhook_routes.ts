@@ -1,7 +1,6 @@
 /**
- * The webhooks of a space in the control API: their secrets, health and dead letters. The configuration of the space defines them.
- *
- * @module
+ * The webhooks of a space in the control API: their secrets, health and dead letters. The configuration of the space defines
+ * them.
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * Credits and debits of an account, and its lots in the order in which they are drawn.
- *
- * @module
- */
+/** Credits and debits of an account, and its lots in the order in which they are drawn. */
 
 import { addDecimals } from "../../../base/text/mod.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Reconciliation of stored balances and lots with the entries of the ledger.
- *
- * @module
- */
+/** Reconciliation of stored balances and lots with the entries of the ledger. */
 
 import type { Draw, LedgerEntry, Lot } from "./movements.ts";
 

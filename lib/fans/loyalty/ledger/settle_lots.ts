@@ -1,8 +1,4 @@
-/**
- * The effects of time on an account, and its balances at a time.
- *
- * @module
- */
+/** The effects of time on an account, and its balances at a time. */
 
 import type { AccountChange, LedgerMovement, Lot, MetricAccount } from "./movements.ts";
 import { debtPayment, isPending, pointsOutside, totalsOf, withLot } from "./movements.ts";

@@ -1,8 +1,4 @@
-/**
- * Orders of products: whether a user may have what is ordered, and the redemption that an accepted order begins.
- *
- * @module
- */
+/** Orders of products: whether a user may have what is ordered, and the redemption that an accepted order begins. */
 
 import { periodOf } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The products of a space: listing them, redeeming them, and what operators do with redemptions.
- *
- * @module
- */
+/** The products of a space: listing them, redeeming them, and what operators do with redemptions. */
 
 import { type CompiledConfig, type CompiledProduct, metricValues } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";

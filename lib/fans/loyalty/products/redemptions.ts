@@ -4,8 +4,6 @@
  * Balance and stock are in different partitions, and nothing commits to both. So a redemption is a chain of decisions that each take
  * effect once: take the price, take stock and a code under the redemption's id, then give the product or the price back. A caller
  * who repeats the order or looks at the redemption continues an interrupted chain, and so does the sweep.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -4,8 +4,6 @@
  *
  * A redemption takes with one commit and without a read: the bound of the tally decides. Its answer is stored under the
  * redemption's id, refusals too, so asking again has the same outcome.
- *
- * @module
  */
 
 import { Cache } from "../../../storage/background/mod.ts";

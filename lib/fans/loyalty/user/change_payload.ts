@@ -1,7 +1,6 @@
 /**
- * Schemas of transactions, notifications, rewards and coupons, as loyalty and the audience API answer them. Names of types are open: more may come.
- *
- * @module
+ * Schemas of transactions, notifications, rewards and coupons, as loyalty and the audience API answer them. Names of types
+ * are open: more may come.
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * The history of a user: one record for each event, from which transactions, ledger and replays are read.
- *
- * @module
- */
+/** The history of a user: one record for each event, from which transactions, ledger and replays are read. */
 
 import type * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";

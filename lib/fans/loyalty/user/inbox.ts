@@ -3,8 +3,6 @@
  *
  * They are a log that commands append to. One record beside it has what was read, as a watermark and single ids, so that commands
  * never write it and reading never delays a command.
- *
- * @module
  */
 
 import { addDuration, type Duration } from "../../../base/calendar/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Reads of a user's history.
- *
- * @module
- */
+/** Reads of a user's history. */
 
 import type { LogEntry, Partition, ReadLog, RecordCache, Store } from "../../../storage/mod.ts";
 import type { Earning } from "../../leaderboards/mod.ts";

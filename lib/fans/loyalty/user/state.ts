@@ -1,8 +1,4 @@
-/**
- * The stored loyalty of a user.
- *
- * @module
- */
+/** The stored loyalty of a user. */
 
 import { endOfPeriod, isTimeZone } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";

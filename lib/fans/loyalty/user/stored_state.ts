@@ -1,8 +1,6 @@
 /**
  * The stored forms of states and history records: JSON without empty members, with board scores in a short form, and with
  * plain ledger entries as tuples.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * What loyalty keeps about a user: read for copies of a person's data, and removed in one commit.
- *
- * @module
- */
+/** What loyalty keeps about a user: read for copies of a person's data, and removed in one commit. */
 
 import {
   decide,

@@ -1,8 +1,4 @@
-/**
- * Reading users without changing anything: each read is one round trip to the user's partition.
- *
- * @module
- */
+/** Reading users without changing anything: each read is one round trip to the user's partition. */
 
 import * as v from "valibot";
 import { type Immutable, named } from "../../../http/mod.ts";

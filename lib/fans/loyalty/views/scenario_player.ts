@@ -1,8 +1,6 @@
 /**
  * Plays one scenario. Commands are decided as in a space with one process, whose limits for all users and pools of codes never run
  * out.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * Checks of a user that change nothing: trying an action, proving that the ledger adds up, and replaying the history.
- *
- * @module
- */
+/** Checks of a user that change nothing: trying an action, proving that the ledger adds up, and replaying the history. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { compileConfig } from "../config/compile.ts";

@@ -1,8 +1,4 @@
-/**
- * Elements of shows as votes see them.
- *
- * @module
- */
+/** Elements of shows as votes see them. */
 
 /** What a producer allows of votes for an element. 0 means no bound. */
 export interface VoteBounds {

@@ -4,8 +4,6 @@
  *
  * A change of the public answer begins a round, which walks through the voters. Its record says how far it has come, so that another
  * process goes on with it. Each user is decided by one commit that notes the number of the round, and so may be met again.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

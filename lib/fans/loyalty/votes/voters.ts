@@ -3,8 +3,6 @@
  *
  * The commit of a vote notes the element in the state of the user. Then the user is listed among the voters of the element, and the
  * note is removed with the next change. So a process may stop between: the sweep lists the user.
- *
- * @module
  */
 
 import type { Logger } from "../../../http/mod.ts";

@@ -1,8 +1,6 @@
 /**
  * The guard of votes: an action that names an element takes part only while the element is open, for options that it has, and as
  * often as its producer allows.
- *
- * @module
  */
 
 import { AppError } from "../../../base/errors/mod.ts";

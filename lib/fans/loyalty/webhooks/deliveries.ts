@@ -3,8 +3,6 @@
  *
  * Changes of users wait in their histories and are stored here only when they are given up. Announcements wait here, and so do dead
  * letters that an operator replays.
- *
- * @module
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,8 +1,4 @@
-/**
- * The dispatcher: sends webhooks the changes of users, at least once, and for each user in their order.
- *
- * @module
- */
+/** The dispatcher: sends webhooks the changes of users, at least once, and for each user in their order. */
 
 import { decide, type LogEntry, type Partition, type ReadLog, type Stored } from "../../../storage/mod.ts";
 import { ownValue } from "../config/compiled.ts";

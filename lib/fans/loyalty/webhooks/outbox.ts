@@ -3,8 +3,6 @@
  *
  * A message is stored first, then its webhook is scheduled in a due queue of the platform. The process that sends holds the webhook
  * under a lease, so that processes do not send the same message at the same time.
- *
- * @module
  */
 
 import { DueQueue, type DueWork } from "../../../storage/background/due_queue.ts";

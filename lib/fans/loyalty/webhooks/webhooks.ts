@@ -1,8 +1,4 @@
-/**
- * The webhooks of all spaces: sending them changes and announcements, and their administration.
- *
- * @module
- */
+/** The webhooks of all spaces: sending them changes and announcements, and their administration. */
 
 import type { Announcer } from "../../../base/outbound/outbound.ts";
 import type { WebhookDefinition } from "../config/document.ts";
