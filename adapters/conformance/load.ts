@@ -5,7 +5,6 @@ import { add, board, ConformanceError, equal, ok, put, record, score, tally } fr
 
 const workers = 64;
 const partitions = 32;
-/** Longest wait for a condition, in ms. */
 const waitMsMax = 60_000;
 const pollMs = 5;
 /** Pause of a worker after a failure, so that failures that are known at once do not pile up, in ms. */
@@ -13,7 +12,6 @@ const failurePauseMs = 5;
 /** Commits whose effects are read at a time. */
 const verifiedTogether = 64;
 
-/** The reported outcome of a commit. */
 type Outcome = "ok" | "storage_unavailable" | "outcome_unknown";
 
 function pause(ms: number): Promise<void> {
@@ -50,7 +48,6 @@ export class Load {
     this.#done = Promise.all(Array.from({ length: workers }, () => this.#work()));
   }
 
-  /** Returns the number of commits with the outcome. */
   count(outcome: Outcome): number {
     return this.outcomes.filter(each => each === outcome).length;
   }

@@ -214,7 +214,6 @@ function knownByCode(isoCode: unknown): CountryResult | null {
   return isCode(isoCode) ? knownCountry(isoCode) : null;
 }
 
-/** Returns the members that are texts, or null where there are none. */
 function textsOf(value: unknown): Readonly<Record<string, string>> | null {
   if (!isObject(value)) return null;
   const texts = Object.entries(value).filter(

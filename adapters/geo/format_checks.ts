@@ -88,7 +88,6 @@ const valueDepthMax = 16;
 /** Largest value in bytes, including everything that it points to, counted each time. */
 const valueBytesMax = 65_536;
 
-/** Longest name of a member, in bytes. */
 const nameBytesMax = 256;
 
 const pointerType = 1;

@@ -9,7 +9,6 @@ import { webhookHeaders } from "../../lib/base/outbound/outbound.ts";
 import { checkMail, type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 
 const secretBytesMin = 24;
-/** Longest decoded secret. */
 const secretBytesMax = 64;
 
 /** Options of {@linkcode createWebhookMailer}. */

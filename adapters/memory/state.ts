@@ -56,7 +56,6 @@ export class Log {
     this.#items.pop();
   }
 
-  /** Drops the `count` oldest entries and returns them. */
   drop(count: number): LogItem[] {
     const dropped = this.#items.slice(this.#head, this.#head + count);
     this.#head += count;
@@ -279,7 +278,6 @@ export class State {
   }
 }
 
-/** Returns the record of a key, or undefined if it is absent or has expired. */
 export function liveRecord(
   space: PartitionState | undefined,
   key: string,

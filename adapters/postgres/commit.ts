@@ -4,7 +4,6 @@ import { functionSettings } from "./boards.ts";
 import { locksOf } from "./locks.ts";
 import { uncountedMembersMax } from "./options.ts";
 
-/** A batch on its way to the database. */
 export interface PendingCommit {
   readonly partition: string;
   /** Number of the lock of the partition. */
@@ -68,7 +67,6 @@ function rowOf(write: Write): Row {
   }
 }
 
-/** Returns the parameters of `commit_1`. */
 export function commitValues(commits: readonly PendingCommit[]): readonly unknown[] {
   const checks = commits.flatMap(({ batch }) => batch.checks ?? []);
   const writes = commits.flatMap(({ batch }) => batch.writes);

@@ -13,7 +13,6 @@ interface PendingTake {
   readonly cost: number;
 }
 
-/** Most takes that share a transaction. */
 const takesMax = 32;
 const connections = 2;
 

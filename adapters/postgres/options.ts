@@ -20,7 +20,6 @@ export interface MadeSchema {
   readonly from: number;
 }
 
-/** Schema unless another is configured. */
 export const defaultSchema = "grandstand";
 
 /** Oldest version of PostgreSQL that is supported. */

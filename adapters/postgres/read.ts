@@ -2,7 +2,6 @@ import type { BoardEntry, LogEntry, Read, ReadLog } from "../../lib/storage/cont
 import { arrayOf, byteaArray, type Rows } from "./arrays.ts";
 import { functionSettings } from "./boards.ts";
 
-/** A read on its way to the database. */
 export interface PendingRead {
   readonly partition: string;
   readonly queries: readonly Read[];
@@ -81,7 +80,6 @@ function logBounds({
   return { i, j, k, l };
 }
 
-/** Returns the parameters of `read_1`. */
 export function readValues(reads: readonly PendingRead[]): readonly unknown[] {
   const queries = reads.flatMap(({ partition, queries }) => queries.map(query => ({ partition, query })));
   const rows = queries.flatMap(({ partition, query }, number) =>

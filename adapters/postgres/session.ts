@@ -33,7 +33,6 @@ interface CallOptions {
   readonly answerMs?: number;
 }
 
-/** The server, database and schema of an adapter. */
 export class Database {
   readonly url: string;
   readonly schema: string;

@@ -40,7 +40,6 @@ import { sweepParameters } from "./sweep.ts";
 /** Connections of commits, and of reads. */
 const lanes = 4;
 const sweepIntervalMs = 10_000;
-/** Partitions of a page of a listing. */
 const pageSize = 1_000;
 
 /**

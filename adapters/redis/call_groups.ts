@@ -25,7 +25,6 @@ interface Item {
   readonly replies?: number;
 }
 
-/** Makes one call for all items, and answers each. */
 type Send = (items: readonly Item[], options?: CallOptions) => Promise<readonly unknown[]>;
 
 /**
@@ -326,7 +325,6 @@ export class StandingReader {
     });
   }
 
-  /** Returns the standing of a member, or null if it is not on the board. */
   read(query: StandingQuery, member: string): Promise<Standing | null> {
     return this.#gatherer.ask(query.op + query.zset, query, member);
   }

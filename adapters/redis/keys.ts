@@ -1,6 +1,5 @@
 /** Names of the Redis keys of a partition: `<prefix>{<partition>}<shape><key>`. */
 
-/** Prefix of every key unless another is configured. */
 const defaultPrefix = "gs:";
 
 /** One letter per kind of Redis key, so that equal names of two shapes never meet. */

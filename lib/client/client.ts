@@ -11,7 +11,6 @@ import { isStream, type Outgoing, type ReadContent, readJson, send } from "./tra
 
 /** Longest time for an attempt, in ms. */
 const timeoutMsDefault = 15_000;
-/** Most attempts of a call. */
 const attemptsMaxDefault = 4;
 
 /** Areas by the names that they have on a client. */
@@ -78,7 +77,6 @@ interface CallParts {
   readonly own: CallOptions;
 }
 
-/** Builds the request of a call for an input. */
 type Build = (input: CallInput) => Outgoing;
 
 class Caller {

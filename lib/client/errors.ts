@@ -97,7 +97,6 @@ export function refusalOf(response: Pick<Response, "status" | "headers">, body: 
   });
 }
 
-/** Members of errors that are no details. */
 const standard =
   /^(type|title|status|detail|instance|code|message|requestId|errors|meta|data|result|retryable|retryAfter|action|fields)$/;
 

@@ -131,7 +131,6 @@ interface Items {
   readonly removed?: readonly string[];
 }
 
-/** Yields the whole document after each event that has a part of it. */
 export async function* documents(events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   let document: unknown = {};
   for await (const event of events) {

@@ -101,7 +101,6 @@ export function isSimple(provider: string): boolean {
   return provider === "noLogin" || provider === "anonymous";
 }
 
-/** Returns the user of a session, without its tokens. */
 export function userOf({ userId, provider, externalId }: SignedIn): FanUser {
   return { userId, provider, externalId };
 }

@@ -2,7 +2,6 @@
 
 import { badAnswer } from "./errors.ts";
 
-/** Most characters of an answer, and of a line of one. */
 const charactersMax = 32 * 1_024 * 1_024;
 
 /** Reads a text of bounded length. @throws {GrandstandError} It is longer. */

@@ -12,7 +12,6 @@ const firstPauseMsMax = 250;
 /** Longest pause, in ms. A server that asks for more ends the call, unless `retryAfterMsMax` cuts it. */
 const pauseMsMax = 10_000;
 
-/** A request that can be sent. */
 export interface Outgoing {
   readonly method: string;
   readonly url: string;
@@ -28,7 +27,6 @@ export interface Outgoing {
   readonly isRepeatable: boolean;
 }
 
-/** An answer that was not refused. */
 export interface Received<T> {
   readonly status: number;
   readonly headers: Headers;

@@ -154,7 +154,6 @@ export class Readiness {
 interface RootOptions {
   readonly title: string;
   readonly version: string;
-  /** The areas beside which the root is served. */
   readonly areas: readonly Area[];
   /** Address of the platform, whose path links begin with: a framework in front may take it off requests. */
   readonly publicUrl: string;

@@ -6,7 +6,6 @@ import { isoTime } from "../base/calendar/mod.ts";
 type Times = "ms" | "s" | { readonly [member: string]: Times };
 
 export interface RecordFormat {
-  /** Descriptions of the members by path. */
   readonly members: Readonly<Record<string, string>>;
   /** @default no member is a time */
   readonly times?: Times | undefined;

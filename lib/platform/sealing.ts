@@ -16,7 +16,6 @@ interface SealingOptions {
   readonly onProgress?: (records: number) => void;
 }
 
-/** Records that are sealed at a time. */
 const sealedAtOnce = 32;
 const claims: ReadonlySet<string> = new Set(["device", "email", "origin"]);
 

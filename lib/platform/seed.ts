@@ -33,7 +33,6 @@ export function checkPlatformSeed(document: Seed): void {
   checkSettings(document);
 }
 
-/** Returns the faults of the settings of areas in a record of the directory, with their pointers. */
 export function settingsFaults(
   kind: "organisation" | "space" | "project" | "event",
   settings: Readonly<Record<string, unknown>>,

@@ -54,7 +54,6 @@ interface UserDataServices {
   readonly deadLetters: Pick<DeadLetterQueue, "list">;
 }
 
-/** Creates the reader of the data of single users. */
 export function createUserData(services: UserDataServices): UserData {
   const { store, leaderboards, loyalty, deadLetters } = services;
   const areas: readonly UserRecords[] = [

@@ -175,7 +175,6 @@ export function membersOf(kind: string): Readonly<Record<string, string>> | unde
   return formats[kind]?.members;
 }
 
-/** Returns the data of a record with its times as texts. */
 export function shownData(kind: string, data: unknown): unknown {
   return withTimeTexts(data, formats[kind]?.times);
 }

@@ -187,7 +187,6 @@ class PartitionQueue {
     return results;
   }
 
-  /** Returns the decisions at the head of the queue that may share a round. */
   #pick(plan: ReadPlan): PendingDecision[] {
     const round: PendingDecision[] = [];
     for (const decision of this.#waiting) {

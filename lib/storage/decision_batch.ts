@@ -78,7 +78,6 @@ export class PendingDecision {
     this.throw(this.#unknownOutcomes?.[0] ?? error);
   }
 
-  /** Counts a commit lost on one of its checks. */
   loseCheck(key: string): void {
     this.mustRead = true;
     this.#attempts += 1;
@@ -115,7 +114,6 @@ export class DecisionBatch {
   readonly members: BatchedDecision[] = [];
   /** Null replaces a write that a later one of the batch makes needless. */
   readonly #writes: (Write | null)[] = [];
-  /** Index of the last write of each record. */
   readonly #recordWrites = new Map<string, number>();
   readonly #checks = new Map<string, Version | null>();
   readonly #fieldChecks: FieldCheck[] = [];
@@ -305,7 +303,6 @@ interface PendingTally {
   readonly added: Map<string, number>;
 }
 
-/** Writes that are decided but not committed. */
 class PendingWrites {
   readonly #records = new Map<string, Put | null>();
   readonly #tallies = new Map<string, PendingTally>();

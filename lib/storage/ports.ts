@@ -149,15 +149,12 @@ export const windowBuckets = 100;
 /** Longest time for which a use may be ahead of the clock, in ms, before the clock counts as put back. */
 export const useAheadMsMax = 60_000;
 
-/** Returns the bucket of a time in Unix ms. */
 export function bucketAt(at: number, { windowMs }: Pick<LimitRule, "windowMs">): number {
   return Math.floor((at * windowBuckets) / windowMs);
 }
 
 interface WindowUse {
-  /** Units that count. */
   readonly total: number;
-  /** The newest bucket that counts. */
   readonly newest: number;
   /** The bucket with whose end a refused cost would be allowed; null where it was allowed. */
   readonly awaited: number | null;

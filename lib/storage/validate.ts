@@ -232,7 +232,6 @@ function text(value: string, what: string, min: number, max: number): number {
   return bytes;
 }
 
-/** Checks that there are not more than `max` of something. */
 function count(value: number, what: string, max: number): void {
   if (value > max)
     throw new RangeError(`Cannot use the storage: ${what} must be at most ${max}, is ${value}`);

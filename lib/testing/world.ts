@@ -77,7 +77,6 @@ export function homeOf(tenant: TenantIds, level: Level): Home {
   return { kind, id: tenant[`${kind}Id`] };
 }
 
-/** Returns the ids of a tenant down to a level, as the context of a dialogue has them. */
 export function contextOf(tenant: TenantIds, level: Level): Partial<TenantIds> {
   const shown = levels.slice(0, levels.indexOf(level) + 1);
   return Object.fromEntries(shown.map(name => [`${name}Id`, tenant[`${name}Id`]]));

@@ -55,7 +55,6 @@ interface Answer {
   readonly sealed?: string | undefined;
 }
 
-/** A handler's view, and where it came from. */
 interface Handled {
   readonly turn: RecordedTurn;
   readonly view: View;
@@ -207,7 +206,6 @@ export class WorkflowServer {
     throw new TypeError(`The handler of ${name} returned no view`);
   }
 
-  /** Does what a handler asks for, and shows its view. */
   async #show(
     caller: Caller,
     { turn, view, nonce, seed, runningId }: Handled,
@@ -327,7 +325,6 @@ function showFailed(): View {
   return new View([]);
 }
 
-/** Returns the member `task` of an answer. */
 function shownTask(task: TaskRecord, definition: TaskDefinition | undefined): DialogueTask {
   const { id, state, progress, failure } = task;
   return present({

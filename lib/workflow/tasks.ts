@@ -148,7 +148,6 @@ export class Tasks {
     });
   }
 
-  /** Claims the lease of a running task; null if another holds it or the task is over. */
   claim(
     partition: Partition,
     id: string,
@@ -245,7 +244,6 @@ function parsedList(stored: Stored | null): readonly OpenTask[] {
   return stored === null ? [] : JSON.parse(stored.value);
 }
 
-/** Writes bytes as text. */
 function packed(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? { $bytes: encodeFile(value) } : value;
 }

@@ -47,7 +47,6 @@ export interface Handlers {
   readonly fail: Map<string, AnyHandler>;
 }
 
-/** A turn that notes what its handler asks for. */
 export class RecordedTurn implements Turn<never> {
   readonly context: VerifiedContext;
   readonly user: DialogueUser;

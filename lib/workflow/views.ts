@@ -101,7 +101,6 @@ export class Views {
     return parsed(stored)?.state === "used";
   }
 
-  /** Seals the memory of a dialogue as a text for its payload. */
   async seal(caller: Caller, memory: Memory): Promise<string> {
     const { store, random } = this.#ports;
     const text = JSON.stringify(memory);

@@ -443,7 +443,6 @@ function startDemoShow(
 /** Time over which delays of the event loop are collected, in ms: longer than the pause between two scrapes. */
 const delayWindowMs = 30_000;
 
-/** Creates the registry of this process if the settings ask for metrics. */
 function openMetrics({ metrics, metricsPort }: Config): PlatformMetrics | null {
   if (metrics !== true && metricsPort === undefined) return null;
   const registry = createMetrics();

@@ -71,7 +71,6 @@ async function requireFirstKey(
 export const inKeyRing: CliContext["inKeyRing"] = (flags, command, work) =>
   inSealedStore(command, flags, ({ keyRing }) => work(keyRing));
 
-/** Opens the platform as a server would. */
 async function openPlatform(
   { store, secret, keyRing, config }: SealedStore,
   more: Partial<PlatformOptions> = {},

@@ -20,7 +20,6 @@ export interface Schema {
 
 export type Schemas = Readonly<Record<string, Schema>>;
 
-/** Returns the name that a reference has; null for any other schema. */
 export function nameIn({ $ref }: Schema): string | null {
   return $ref === undefined ? null : ($ref.split("/").at(-1) ?? null);
 }

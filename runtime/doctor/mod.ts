@@ -85,7 +85,6 @@ const connectionsOfProcess = 15;
 /** Difference of clocks that is worth a warning, in ms. */
 const skewMs = 1_000;
 const memoryUsedMax = 0.9;
-/** Time that work may wait, in ms. */
 const waitMsMax = 60_000;
 /** Time that due users may wait: sweeps come every few seconds, and take long for many users. */
 const dueMsMax = 600_000;
@@ -451,10 +450,8 @@ interface Check {
 
 const named = (check: string, verdict: Verdict): Finding => ({ check, ...verdict });
 export const ok = (seen: string): Verdict => ({ status: "ok", seen, advice: null });
-/** The settings do not use it. */
 const skipped = (seen: string): Verdict => ({ status: "skipped", seen, advice: null });
 const warning = (seen: string, advice: string): Verdict => ({ status: "warning", seen, advice });
-/** It does not work. */
 export const failed = (seen: string, advice: string): Verdict => ({ status: "failed", seen, advice });
 
 /** Runs a check. One that throws or hangs is a failed one. */

@@ -19,7 +19,6 @@ import { issuersOf } from "../../lib/fans/identity/settings.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Finding, failed, ok } from "./mod.ts";
 
-/** A token, and what may accept it. */
 interface TokenQuestion {
   readonly store: Store;
   readonly token: string;

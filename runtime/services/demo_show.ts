@@ -19,7 +19,6 @@ import type { DemoIds, Platform } from "../../lib/mod.ts";
 import { demoShowEnd } from "../../lib/platform/demo.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 
-/** An element of the show. */
 interface Scene {
   /** Seconds between the begin of the show and its publication. */
   readonly at: number;
@@ -182,7 +181,6 @@ type Fan = FanClient<{ readonly loyalty: typeof loyalty }>;
 type Authoring = Client<{ readonly control: typeof control }>["control"];
 type Element = Awaited<ReturnType<Authoring["readElement"]>>;
 
-/** What a fan is going to do. */
 interface Act {
   /** Unix ms. */
   readonly at: number;
@@ -203,7 +201,6 @@ interface DemoShowOptions {
   readonly chance: () => number;
 }
 
-/** The running show. */
 export class DemoShow {
   readonly #options: DemoShowOptions;
   readonly #fetch: (address: string, init: RequestInit) => Promise<Response>;

@@ -57,7 +57,6 @@ function hinted({ properties, items, ...schema }: Json): Json {
   };
 }
 
-/** Returns the sections of `services`. */
 function servicesOf(sections: typeof ofEvents): Json {
   const { properties, ...schema } = jsonSchemaOf(v.object(sections));
   const all = properties as Readonly<Record<string, Json>>;

@@ -9,7 +9,6 @@ const batchCharactersMax = 65_536;
 /** Most bytes that the reader may lag behind; lines beyond are dropped and counted. */
 const pendingBytesMax = 8_388_608;
 
-/** A stream such as `process.stderr`. */
 interface LogStream {
   readonly writableLength: number;
   write(text: string, done?: () => void): unknown;

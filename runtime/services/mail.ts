@@ -9,7 +9,6 @@ import type { Config } from "../config.ts";
 export const outboxPath = "/_outbox";
 
 export interface MailService {
-  /** Null if no mail is sent. */
   readonly mailer: Mailer | null;
   /** The mailer of a demo without mail settings. */
   readonly outbox: Outbox | null;

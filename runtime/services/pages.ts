@@ -228,7 +228,6 @@ export async function buildPage(): Promise<readonly PageFile[]> {
 interface PageParts {
   readonly script: string;
   readonly style: string;
-  /** The files that the script imports. */
   readonly imports: readonly string[];
 }
 

@@ -78,7 +78,6 @@ export async function closeStorage(storage: Storage): Promise<void> {
   await close?.();
 }
 
-/** The methods that an own storage must have. */
 const ownMethods = {
   store: ["read", "commit", "ping", "partitions"],
   queue: ["push", "take", "ack", "release", "depth", "oldest"],
@@ -126,7 +125,6 @@ async function makeOwn(file: string): Promise<OwnStorage> {
   return made as OwnStorage;
 }
 
-/** Returns what a made storage lacks. */
 function faultOfOwn(made: unknown): string | undefined {
   if (typeof made !== "object" || made === null) return `it returned ${made === null ? "null" : typeof made}`;
   for (const [part, methods] of Object.entries(ownMethods)) {

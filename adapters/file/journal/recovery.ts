@@ -24,7 +24,6 @@ import {
 
 /** State from which a recovered journal continues. */
 interface Recovered {
-  /** The log to append to, and its generation. */
   readonly log: LogFile;
   readonly generation: number;
   /** Size of the snapshot that was replayed, and of all logs behind it. */

@@ -105,7 +105,6 @@ interface RankedSet {
   get(member: string): BoardRow | undefined;
   put(row: BoardRow): void;
   remove(member: string): boolean;
-  /** Returns the number of scores that are lower than this one. */
   below(score: number): number;
   upTo(score: number): number;
   before(entry: BoardEntry): number;

@@ -101,7 +101,6 @@ export class MemberTable {
     return slot;
   }
 
-  /** Removes a member that is there, and frees its slot. */
   remove(member: string): void {
     const slot = this.find(member);
     const cell = this.#cell(this.#lastHash, member, this.#lastIsUuid);

@@ -302,7 +302,6 @@ export function deriveKeys(secret: MasterSecret, purpose: string, ...context: re
 /** Keys of one purpose: the one that seals and signs, then those that only open and verify. */
 export type Keys = readonly [first: Uint8Array, ...others: Uint8Array[]];
 
-/** Tests if a tag is that of the texts under one of the keys. */
 export function isKeyedTag(tag: string, keys: Keys, parts: readonly string[]): boolean {
   return keys.some(key => constantTimeEqual(tag, keyedTag(key, parts)));
 }

@@ -372,7 +372,6 @@ function keyFetch(fetch: RemoteFetch, clock: Clock, unknownKey: () => Error): Fe
   };
 }
 
-/** A discovery document, with the address of its issuer. */
 export interface Discovery {
   readonly home: URL;
   readonly members: Readonly<Record<string, unknown>>;

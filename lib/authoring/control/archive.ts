@@ -16,7 +16,6 @@ import { changeEvent, notedBy } from "./kinds/events.ts";
 import type { ControlServices } from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
-/** Events that one commit changes. */
 const eventsAtOnce = 100;
 
 /** Lets the open events of a project follow from whether it is archived, and returns that. */

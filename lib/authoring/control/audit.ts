@@ -28,12 +28,9 @@ import type { Transaction } from "./transaction.ts";
 export const auditKey = "audit";
 /** Entries of a home that are kept. */
 const entriesMax = 10_000;
-/** Most changes of one entry that are listed. */
 const changesMax = 100;
-/** People who are read at a time. */
 const readsMax = 8;
 
-/** An entry as stored. */
 export interface AuditRecord {
   /** Unix seconds. */
   readonly at: number;
@@ -50,7 +47,6 @@ interface AuditChange {
   /** The tag of the record after the change. */
   readonly etag?: string | undefined;
   readonly attributes?: readonly string[] | undefined;
-  /** The action that was asked for. */
   readonly action?: string | undefined;
 }
 
@@ -153,7 +149,6 @@ function auditRoute<const T extends ResourceType>(
   });
 }
 
-/** Returns the addresses of people by their ids. */
 async function emailsOf(
   { authors }: ControlServices,
   userIds: readonly (string | null)[],

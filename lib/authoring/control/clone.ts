@@ -48,7 +48,6 @@ const unplanned = {
   extra_time_duration: 0,
 };
 
-/** Builds the route that clones an event. */
 export function cloneRoute(kind: Kind, context: ResourceRoutesContext) {
   return route({
     method: "POST",

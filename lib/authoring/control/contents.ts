@@ -34,12 +34,10 @@ export function contentsOf(tx: Transaction, ownerId: string): Contents {
   return tx.get<Contents>(contentsKey(ownerId)) ?? noContents;
 }
 
-/** Returns the id of the event of an element. */
 export function eventOf({ refs }: Entity): string {
   return refs.event ?? "";
 }
 
-/** Returns an element as its event lists it. */
 export function entryOf(entity: Entity, parent: string | undefined): ContentsEntry {
   const { startMode, startOffset, publishedAt, revokedAt } = elementTimesOf(entity);
   const planned = startMode === "timecode" ? { offset: startOffset } : {};
@@ -51,7 +49,6 @@ export function entryOf(entity: Entity, parent: string | undefined): ContentsEnt
   };
 }
 
-/** Puts the elements of an event into another order. */
 export function orderElements(tx: Transaction, eventId: string, ids: readonly string[], input: Input): void {
   const { rev, elements } = contentsOf(tx, eventId);
   const byId = new Map(elements.map(entry => [entry.id, entry]));
@@ -113,7 +110,6 @@ export function stagedTask(store: Store): WorkTask {
   };
 }
 
-/** Deletes what the note about an event names, and the note. */
 export async function deleteStaged(store: Store, partition: string, eventId: string): Promise<void> {
   const key = stagedKey(eventId);
   let isDone: boolean | undefined = false;

@@ -41,7 +41,6 @@ import { runTransaction, type Transaction } from "./transaction.ts";
 /** Most elements, and most UTF-16 units of them, that one commit writes. */
 const elementsAtOnce = 400;
 const unitsAtOnce = 2_000_000;
-/** Most assets that a copy notes. */
 const assetsMax = 400;
 /** Time for which a copy may be in the making. */
 const stagedMs = 600_000;
@@ -55,7 +54,6 @@ interface CopyTarget {
   readonly isDry: boolean;
 }
 
-/** The record of a source with the contents that were read with it. */
 interface ReadSource {
   readonly stored: unknown;
   readonly contents: Contents;

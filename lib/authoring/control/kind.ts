@@ -103,7 +103,6 @@ export interface Records {
   set(tx: Transaction, id: string, entity: Entity | null): void;
 }
 
-/** Entities with a record each. */
 export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCodec): Records {
   const decode = memoize(codec.decode);
   return {
@@ -253,7 +252,6 @@ export function badAttribute({ pointer }: Pick<Input, "pointer">, name: string, 
   return unprocessable({ pointer: `${pointer}/attributes/${name}`, detail });
 }
 
-/** Creates the error for an action that is not possible now. */
 export function badAction(input: Input, possible: readonly string[]): AppError {
   const detail = `Expected an action that is possible now: ${possible.length === 0 ? "there is none" : possible.join(", ")}`;
   return badAttribute(input, "action", detail);
@@ -264,7 +262,6 @@ export function notFound(noun: string): AppError {
   return new AppError("not_found", `Cannot find the ${noun}: there is none with this id that you may see`);
 }
 
-/** Creates the error for a related record that does not exist. */
 export function unknownRelated({ pointer }: Pick<Input, "pointer">, name: string): AppError {
   const field = {
     pointer: `${pointer}/relationships/${name}`,
@@ -311,7 +308,6 @@ export interface Codec {
   encode(entity: Entity): unknown;
 }
 
-/** Entities that are stored as they are. */
 export const plainCodec: Codec = { decode: stored => stored as Entity, encode: entity => entity };
 
 /** The codec of records that the fan side reads as well: name and services have their own places there. */
@@ -402,7 +398,6 @@ export const eventCodec: Codec = {
   encode: authoredEventCodec.encode,
 };
 
-/** Returns the facts that decide the state of an event. */
 export function eventEntityTimes({ attributes, state = {} }: Entity): EventTimes {
   const timeOf = (value: unknown): number | null => (value ?? null) as number | null;
   return {

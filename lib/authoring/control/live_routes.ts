@@ -108,7 +108,6 @@ const PresenceBody = named(
   }),
 );
 
-/** Builds the routes of presence and changes. */
 export function liveRoutes(context: ResourceRoutesContext) {
   return [watchRoute(context), presenceRoute(context)];
 }

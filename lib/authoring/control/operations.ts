@@ -19,7 +19,6 @@ import { together } from "./transaction.ts";
 import type { WriteOperation } from "./write.ts";
 import { chanceOf, newId, type Once, onceOf, type ResourceRoutesContext } from "./write.ts";
 
-/** The media type of JSON:API with its extension. */
 const atomicMediaType = `${jsonApiMediaType};ext="https://jsonapi.org/ext/atomic"`;
 const operationsMax = 500;
 
@@ -139,7 +138,6 @@ interface Known {
   readonly lids: Map<string, string>;
   /** Ids by local ids that are UUIDs; null: a later operation creates the record. */
   readonly inTexts: Map<string, string | null>;
-  /** Homes of new records, by their ids. */
   readonly homes: Map<string, Home>;
 }
 

@@ -128,7 +128,6 @@ const relationshipWrites = {
   ],
 } as const;
 
-/** Builds the routes of a relationship; none if it has none of its own. */
 export function relationshipRoutes(
   kind: Kind,
   name: string,

@@ -134,7 +134,6 @@ function requireOperator({ user, token }: Author): void {
   throw new AppError("forbidden", "Cannot read this as it is for operators");
 }
 
-/** Joins the samples of each histogram. */
 function figuresOf(samples: readonly MetricSample[]): readonly Figure[] {
   const figures: Figure[] = [];
   let buckets: number[] = [];

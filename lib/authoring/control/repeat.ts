@@ -22,7 +22,6 @@ import { runTransaction } from "./transaction.ts";
 import type { WorkTask } from "./work.ts";
 import { bytesFrom } from "./write.ts";
 
-/** Returns the task that repeats and prunes the events of a project. */
 export function eventTask(services: ControlServices): WorkTask {
   const { store } = services;
   return async (home, clock) => {

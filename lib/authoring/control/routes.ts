@@ -40,7 +40,6 @@ import { platformHome } from "./kind.ts";
 import { annotationRoutes, type RoleRoute, relationshipRoutes, roleRoute } from "./part_routes.ts";
 import { chanceOf, newId, onceOf, type ResourceRoutesContext, write } from "./write.ts";
 
-/** Builds the routes of every resource that has a kind. */
 export function resourceRoutes(
   context: ResourceRoutesContext,
 ): readonly (ResourceRoute | RoleRoute<"events"> | RoleRoute<"elements">)[] {

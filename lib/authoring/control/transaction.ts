@@ -170,7 +170,6 @@ export class Transaction {
   }
 }
 
-/** A rule in steps, each of which may fail on its own. */
 interface TransactionRule<A> {
   /** Keys that it surely needs. */
   readonly keys: readonly string[];
@@ -281,7 +280,6 @@ async function areCurrent(store: Store, partition: string, tx: Transaction): Pro
   return checks.every(({ key, version }) => (stored.get(key)?.version ?? null) === version);
 }
 
-/** Most faults of one answer. */
 const faultsMax = 100;
 
 /** Makes one failure of several: all faults of bodies, else the first failure. */

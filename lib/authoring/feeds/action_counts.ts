@@ -19,7 +19,6 @@ import type { EventAnalytics, NamedActions } from "./event_analytics.ts";
 import { PeopleSample } from "./people_sample.ts";
 import type { Owners } from "./sources.ts";
 
-/** Pause between writes, in ms. */
 const pauseMs = 500;
 /** Owners that are looked up at a time. */
 const concurrency = 16;

@@ -13,9 +13,7 @@ import { mapConcurrent, PacedBatcher } from "../../storage/background/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
 import { everybody, type PeopleSample, peopleMax } from "./people_sample.ts";
 
-/** Pause between writes, in ms. */
 const pauseMs = 5_000;
-/** Events that are written at a time. */
 const concurrency = 4;
 /** Most hours with actions of which an event keeps figures; later ones are not counted. */
 const hoursMax = 48;
@@ -147,7 +145,6 @@ class Hour {
   }
 }
 
-/** What an event has beside its hours. */
 export interface Index {
   /** The hours that have figures, counted from 1970. */
   readonly hours: readonly number[];

@@ -22,10 +22,8 @@ import type {
 } from "./sources.ts";
 import { plainValues, withoutScheme } from "./sources.ts";
 
-/** Most elements of the latest results. */
 const resultsMax = 100;
 
-/** An element that the public sees. */
 interface Shown extends Revelation {
   readonly element: ElementRecord;
   readonly phase: ElementPhase;
@@ -130,7 +128,6 @@ function isReached(at: number | null, now: number): boolean {
   return at !== null && at <= now;
 }
 
-/** Something that holds until an instant. */
 export interface Timed<T> {
   readonly value: T;
   /** Unix seconds; null: until a source changes. */
@@ -175,7 +172,6 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
   };
 }
 
-/** Returns the earliest of the instants that lies after `now`. */
 function nextAfter(now: number, instants: readonly (number | null)[]): number | null {
   return instants.reduce((next, at) => (at === null || at <= now || (next ?? at) < at ? next : at), null);
 }

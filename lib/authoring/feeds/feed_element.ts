@@ -31,7 +31,6 @@ interface FeedElement {
   readonly answers?: Timeline[number]["answers"] | undefined;
 }
 
-/** Returns an element as the history shows it. */
 export function feedElement(element: FeedElement): Timeline[number] {
   const { id, attributes, state, parent, closesAt, answers } = element;
   return withoutNulls({
@@ -100,7 +99,6 @@ function votingRulesOf(attributes: Attributes): Timeline[number]["vote"] {
   };
 }
 
-/** Returns what the attributes of an element allow of votes. */
 export function boundsOf(attributes: Attributes): VoteBounds {
   const numberIn = (name: string): number => numberOf(attributes[name]) ?? 1;
   return {
@@ -133,7 +131,6 @@ export function fieldsOf(fields: unknown): readonly Field[] {
   return Array.isArray(fields) ? (fields as readonly Field[]) : [];
 }
 
-/** Leaves out members that are null. */
 export function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as never;
 }

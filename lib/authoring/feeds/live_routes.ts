@@ -37,7 +37,6 @@ type ReadFeed = (id: string, maxAgeMs?: number) => Promise<object | null>;
 
 interface LiveServices extends LiveOptions {
   readonly feeds: Readonly<Record<"listings" | "history" | "livestats", ReadFeed>>;
-  /** Returns the project of an event, or null if there is no such event. */
   readonly projectOf: (eventId: string) => Promise<string | null>;
 }
 
@@ -116,7 +115,6 @@ function boardsParameter(owner: string) {
   );
 }
 
-/** A page that a client asks for. */
 interface Page {
   readonly parts: readonly PagePart[];
   /** The members of the document that have boards by id. */
@@ -134,7 +132,6 @@ class Pages {
     this.#views = new Cache({ ...kept, clock: services.clock });
   }
 
-  /** Returns the part of a page that shows a feed. */
   feed(name: "listings" | "history" | "livestats", id: string): PagePart {
     const { feeds, live, watched } = this.#services;
     const read = feeds[name];
@@ -161,7 +158,6 @@ class Pages {
     };
   }
 
-  /** Returns the parts of a page that show boards. */
   boards(
     member: string,
     ids: readonly string[],
@@ -199,7 +195,6 @@ class Pages {
     return stream(200, body, { ...eventStreamHeaders, "access-control-allow-origin": anyOrigin });
   }
 
-  /** Joins the texts of the parts to one document. */
   #textOf(
     parts: readonly PagePart[],
     members: readonly string[],

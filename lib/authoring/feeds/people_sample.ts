@@ -2,7 +2,6 @@
 
 import { shardOf } from "../../base/text/mod.ts";
 
-/** Most people whom a sample has. */
 export const peopleMax = 1_000;
 /** The hashes of people are below this; a sample that has all of them has everybody. */
 export const everybody = 2 ** 32;

@@ -121,7 +121,6 @@ function keeper<S extends object, T extends object>(
   };
 }
 
-/** Renders a feed, once. */
 const rendered = memoize(async (value: object) => {
   const text = JSON.stringify(value) as JsonText<unknown>;
   const etag = `"${(await digestOf(text)).slice("sha256:".length, 39)}"`;

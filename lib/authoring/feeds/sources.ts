@@ -83,7 +83,6 @@ interface SourcesOptions {
   readonly changed: (eventId: string) => void;
 }
 
-/** Returns the key under which streams share a feed. */
 export function feedKey(name: "listings" | "history" | "livestats", id: string): string {
   return `${name}/${id}`;
 }
@@ -287,7 +286,6 @@ export class Owners {
 
 export type FeedOwner = "projects" | "events";
 
-/** Where the feeds of a project or event are. */
 export const feedPaths = {
   projects: "/projects/:prefix/:projectId",
   events: "/events/:prefix/:eventId",
@@ -329,12 +327,10 @@ function urlOf(publicUrl: string, owner: FeedOwner, id: string, name: string): s
   return `${publicUrl}/${owner}/${id.slice(0, 2)}/${id}/${name}.json`;
 }
 
-/** Returns the addresses of the feeds of a project. */
 export function projectFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
   return { listings: urlOf(publicUrl, "projects", id, "listings") };
 }
 
-/** Returns the addresses of the feeds of an event. */
 export function eventFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
   const of = (name: string): string => urlOf(publicUrl, "events", id, name);
   return { history: of("history"), latest_results: of("latest_results"), livestats: of("livestats") };

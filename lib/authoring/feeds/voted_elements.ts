@@ -13,7 +13,6 @@ import { plainValues } from "./sources.ts";
 const textDefault = 280;
 const textMost = 1_024;
 
-/** Finds the elements that votes name. */
 export class VotedElements implements ElementSource {
   readonly #owners: Owners;
   readonly #sources: Sources;
@@ -70,7 +69,6 @@ function elementIn(source: EventSource | null, spaceId: string, id: string): Vot
   return source === null ? null : (elementsIn(source).get(id)?.(spaceId) ?? null);
 }
 
-/** The elements of an event by id, each made when it is first asked for. */
 const elementsIn = memoize(({ event, elements }: EventSource) => {
   const made = new Map<string, VotedElement>();
   return new Map(

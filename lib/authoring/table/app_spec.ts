@@ -60,7 +60,6 @@ export interface SpecFault {
 type Checked<T> = { readonly value: T } | { readonly faults: readonly SpecFault[] };
 type DetailOf = (issue: v.BaseIssue<unknown>) => string;
 
-/** Most faults of a file. */
 const faultsMax = 100;
 
 /** Checks a `spec.json`. `detailOf` describes an issue. */
@@ -68,7 +67,6 @@ export function checkSpec(json: unknown, detailOf: DetailOf): Checked<AppSpec["s
   return checked(v.safeParse(SpecSchema, json), detailOf);
 }
 
-/** Checks an `elements.json`, whose templates must be contents that an element could have. */
 export function checkElements(json: unknown, detailOf: DetailOf): Checked<AppSpec["elements"]> {
   const result = checked(v.safeParse(ElementsSchema, json), detailOf);
   if (!("value" in result)) return result;

@@ -43,7 +43,6 @@ const option = [property("text!", "text", { max_length: 200 }), image];
 
 interface Choice {
   readonly options?: { readonly min: number; readonly max: number };
-  /** Further attributes of the template. */
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 

@@ -22,7 +22,6 @@ const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A tag that limited markup does not have. */
 const strangeTag = /<(?!\/?(strong|em)>|br ?\/?>)[a-z!/?]/i;
 
-/** Returns what is wrong with a value, or null. */
 const checks: Readonly<Record<PropertyType, (value: unknown, property: Property) => string | null>> = {
   text: (value, property) => textFault(value, property),
   rich_text: (value, property) =>

@@ -41,7 +41,6 @@ const PropertySchema = plainObject(
     min: optional(v.number()),
     max: optional(v.number()),
     max_length: optional(count),
-    /** True if the value is a list of such values. */
     many: optional(v.boolean()),
   }),
 );

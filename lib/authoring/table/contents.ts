@@ -25,7 +25,6 @@ export interface Contents {
   readonly elements: readonly ContentsEntry[];
 }
 
-/** Most elements of an event. */
 export const elementsMax = 1_000;
 
 /** The contents of an event that never had elements. */

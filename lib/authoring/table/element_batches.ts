@@ -15,7 +15,6 @@ export interface Change {
   readonly ifMatch?: string;
 }
 
-/** A change as `POST /operations` takes it. */
 export interface SentOperation {
   readonly op: "add" | "update";
   readonly data: {

@@ -30,7 +30,6 @@ export interface ElementTimes {
   readonly noted?: number;
 }
 
-/** The state of an element at an instant. */
 export interface ElementPhase {
   /** The instant, in Unix seconds: that of its event, or a later one at which an action was noted. */
   readonly at: number;
@@ -97,7 +96,6 @@ const notedTimes = [
   "answerRevealedAt",
 ] as const;
 
-/** The times that actions note. */
 export type NotedTime = (typeof notedTimes)[number];
 
 /** The parts of an element's record that its state follows from. */
@@ -112,7 +110,6 @@ export function notedTime({ state }: ElementFacts, name: NotedTime): number | nu
   return typeof time === "number" ? time : null;
 }
 
-/** Returns the facts that decide the state of an element. */
 export function elementTimesOf(element: ElementFacts): ElementTimes {
   const {
     start_mode: startMode = "manual",

@@ -104,7 +104,6 @@ type Completed<T, D extends Written> = Omit<typeof defaults, keyof D> &
 type IsWritable<D extends Written> =
   Extract<D["operations"][number], "create" | "change" | "remove"> extends never ? false : true;
 
-/** Completes definitions of resources, by their types. */
 export function define<const D extends Readonly<Record<string, Written>>>(
   definitions: D,
 ): { readonly [T in keyof D]: Completed<T, D[T]> } {
@@ -126,7 +125,6 @@ type Typed<S extends v.GenericSchema, M> = { readonly schema: S; readonly descri
 
 type More = Omit<Attribute, "schema" | "description">;
 
-/** Returns an attribute that may be written. */
 export function attribute<S extends v.GenericSchema, const M extends More = Record<never, never>>(
   schema: S,
   description: string,
@@ -152,7 +150,6 @@ export function readOnly<
   return { schema, description, write: "never", ...more } as Typed<S, M & { write: "never" }>;
 }
 
-/** Returns the relationship to the record under which a resource is created. */
 export function owner<const T extends string>(type: T) {
   return { kind: "one", type, write: "create", required: true, description: `Its ${nounOf(type)}` } as const;
 }

@@ -53,10 +53,8 @@ export function plainObject<S extends v.GenericSchema>(
 /** A time as a number or as text; null: there is none. */
 export const scalar = v.nullable(v.union([v.number(), v.string()]));
 
-/** The value of a filter that is switched. */
 export const flag = v.picklist(["true", "false"], "Expected true or false");
 
-/** A filter by states, separated by commas. */
 export function statesFilter(states: readonly string[]) {
   return v.pipe(
     v.string(),

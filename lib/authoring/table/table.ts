@@ -15,7 +15,6 @@ export type Relationship = Resource["relationships"][string];
 
 export const elementAttributes: Resource["attributes"] = resources.elements.attributes;
 
-/** Returns the definition of a type, if the table has one. */
 export function definitionOf(type: string): Resource | undefined {
   return Object.hasOwn(resources, type) ? resources[type as ResourceType] : undefined;
 }

@@ -339,7 +339,6 @@ function firstDate(unit: PeriodUnit, date: number): number {
   }
 }
 
-/** Returns the first date of the period after the one that begins with `first`. */
 function nextDate(unit: PeriodUnit, first: number): number {
   const parts = new Date(first);
   switch (unit) {

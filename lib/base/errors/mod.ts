@@ -145,7 +145,6 @@ function pointerToken(key: string | number): string {
   return `/${text.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** Returns a `validation_failed` error about one field. */
 export function invalidField(message: string, pointer: string, detail: string): AppError {
   return new AppError("validation_failed", message, { fields: [{ pointer, detail }] });
 }

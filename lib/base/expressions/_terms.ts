@@ -75,7 +75,6 @@ export interface Term<S> {
   readonly pointer: string;
   readonly type: ValueType;
   readonly read: Operand<S>;
-  /** The value, where it is the same for every scope. */
   readonly constant?: Constant;
 }
 
@@ -182,7 +181,6 @@ export class Terms<S> {
   }
 }
 
-/** Returns true if a source is a constant: a string, a boolean or a finite number. */
 export function isConstant(source: unknown): source is Constant {
   return typeof source === "string" || typeof source === "boolean" || Number.isFinite(source);
 }
@@ -193,7 +191,6 @@ function constant<S>(value: Constant, pointer: string): Term<S> {
 
 const namesMax = 20;
 
-/** Says that there is no variable of a path, which ones there are, and which one may be meant. */
 export function unknownVariable(path: string, names: readonly string[]): string {
   const detail = "Name a variable that exists here";
   if (names.length === 0) return detail;
@@ -241,7 +238,6 @@ export interface VariableDeclaration<S> {
 export type AggregateKind = "count" | "sum" | "streak" | "distinct";
 
 export interface Environment<S> {
-  /** Returns the variable of a path, or null if there is none. */
   variable(path: string): VariableDeclaration<S> | null;
   /** Lists the variables for the message about one that does not exist; `<name>` stands for any name. @default unlisted */
   names?(): readonly string[];

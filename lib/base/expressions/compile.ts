@@ -133,7 +133,6 @@ interface Leaf<S> {
   readonly expected: (others: readonly string[]) => string;
 }
 
-/** Most constants that the explanation of `in` lists. */
 const listedConstantsMax = 10;
 
 const conditionExpectation = "Give an object with one operator of the condition language";
@@ -421,13 +420,11 @@ function isList(value: Value): value is readonly string[] {
 }
 
 interface Comparison {
-  /** The types that each operand may have. */
   readonly accepts: readonly (readonly ValueType[])[];
   /** True if values of different types never compare. */
   readonly isTyped: boolean;
   /** The operator that says the same of the swapped operands, where there is one. */
   readonly swapped?: string;
-  /** The condition on operands in their order. */
   readonly closure: <S>(terms: readonly Term<S>[]) => Condition<S>;
   /** Expected first operand, in words about the others. */
   readonly expected: (others: readonly string[]) => string;

@@ -1,6 +1,5 @@
 type Optional<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 
-/** Leaves out the members that are undefined. */
 export function present<T extends object>(
   members: T,
 ): Omit<T, Optional<T>> & { readonly [K in Optional<T>]?: Exclude<T[K], undefined> } {

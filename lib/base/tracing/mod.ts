@@ -1,6 +1,5 @@
 /** Traces: the port of spans, and the header fields of W3C Trace Context. */
 
-/** The trace of a request, and the span that sent it. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

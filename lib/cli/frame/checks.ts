@@ -1,5 +1,3 @@
-/** Checks of the values of flags and arguments. */
-
 /** Returns what is wrong with a value, such as "must be a number from 0 to 9"; null: nothing. */
 export type Check = (value: string) => string | null;
 

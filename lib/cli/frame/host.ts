@@ -133,7 +133,6 @@ export interface CliHost {
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>;
   readonly random: () => number;
   readonly uniqueId: () => string;
-  /** Returns a signal that aborts after a time in ms. */
   readonly timeLimit: (ms: number) => AbortSignal;
   /** Unix ms. */
   readonly clock: () => number;

@@ -7,7 +7,6 @@ interface ListSpec extends Pick<CommandSpec, "words" | "summary" | "flags" | "ex
   readonly fields: Fields;
   readonly path: (flags: CliInput["flags"]) => string;
   readonly query?: (flags: CliInput["flags"]) => Readonly<Record<string, string | undefined>>;
-  /** The fields that are no attributes. */
   readonly more?: (
     one: ResourceObject,
     list: Listing,

@@ -24,7 +24,6 @@ export const record = (fields: Fields): Output => ({ kind: "record", fields });
 export const text: Output = { kind: "text" };
 export const json: Output = { kind: "json" };
 
-/** Returns the fields of a resource: its id, and attributes by their names. */
 export function fieldsOf(fields: Fields, { id, attributes }: ResourceObject): Record<string, unknown> {
   const entries = columnsOf(fields).map(({ name, type }) => {
     const value = name === "id" ? id : (attributes[name] ?? null);

@@ -16,13 +16,11 @@ export interface Identifier {
   readonly id: string;
 }
 
-/** True for null, a resource or a list of them. */
 export function isLinkage(data: unknown): boolean {
   const isOne = (one: unknown): boolean => typeof (one as Partial<Identifier> | null)?.id === "string";
   return data === null || (Array.isArray(data) ? data.every(isOne) : isOne(data));
 }
 
-/** A document as a server may send it. */
 export interface AnyDocument {
   readonly data?: unknown;
   readonly included?: readonly ResourceObject[];

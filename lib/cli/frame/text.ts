@@ -22,7 +22,6 @@ export async function yamlText(value: unknown): Promise<string> {
   return stringify(value, { lineWidth: 0, compat: "yaml-1.1" });
 }
 
-/** Parses JSON; undefined if it is none. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -50,7 +50,6 @@ class Planner {
   readonly #remote: Remote;
   readonly #now: number;
   readonly #tokens: ReadonlyMap<string, string>;
-  /** Tokens by ids as they were when the manifest was last applied. */
   readonly #formerTokens: ReadonlyMap<string, string>;
   readonly #wrappers: ReadonlyMap<string, Wanted>;
 

@@ -48,7 +48,6 @@ export interface Manifest {
   /** Entities in the order of the file, each behind what it is in. */
   readonly wanted: readonly Wanted[];
   readonly document: unknown;
-  /** The variables of the environment that it may read. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly refusal: (faults: readonly Fault[]) => Error;
 }

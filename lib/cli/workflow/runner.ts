@@ -24,7 +24,6 @@ interface Script {
   readonly presses: readonly string[];
 }
 
-/** A view as it was shown. */
 interface RunView {
   readonly blocks: readonly object[];
   readonly actions: readonly object[];
@@ -237,7 +236,6 @@ export class Runner {
     }
   }
 
-  /** Asks which button to press; null: none. */
   async #choose({ actions }: DialogueState, signal?: AbortSignal): Promise<string | null> {
     const { terminal } = this.#context;
     const lines = actions.map(({ label }, index) => `  ${index + 1}  ${clean(label)}\n`);

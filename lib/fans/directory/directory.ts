@@ -189,7 +189,6 @@ async function readRecord<T>(store: Store, partition: string, key: string): Prom
     : { version: stored.version, value: parse<T>(stored) };
 }
 
-/** Reads the first listed space that belongs to the organisation. */
 async function readFirstSpace(
   store: Store,
   organisationId: string,

@@ -79,7 +79,6 @@ export function eventPhase(times: EventTimes, now: number): EventPhase {
   };
 }
 
-/** Returns the latest of the times that actions noted, if there is one. */
 export function lastNoted(times: readonly (number | null)[]): { readonly noted?: number } {
   const noted = times.filter(at => at !== null);
   return noted.length === 0 ? {} : { noted: Math.max(...noted) };

@@ -111,7 +111,6 @@ export function eventAt(stored: StoredEvent, now: number): Event {
   return { ...others, state, startAt: begin ?? startAt, ...(end === null ? {} : { endAt: end }) };
 }
 
-/** The path parameter that names a project. */
 export const ProjectParameter = v.pipe(
   v.string(),
   v.description("Id of the project"),
@@ -128,7 +127,6 @@ export const EventParameter = v.pipe(
   v.description("Id of the event, `current` for the running event or `latest` for the newest finished one"),
 );
 
-/** Returns the partition of the records of an organisation, space or project. */
 export function directoryPartition(kind: "organisation" | "space" | "project", id: string): Partition {
   switch (kind) {
     case "organisation":
@@ -154,7 +152,6 @@ const entriesMax = 20_000;
 /** What owns resources: an organisation, a space or a project. Each has one partition. */
 export type HomeKind = "organisation" | "space" | "project";
 
-/** Bytes of chance in an id. */
 const idBytes = 10;
 
 /** The owner of records, whose partition holds them; `platform`: the deployment itself. */

@@ -85,7 +85,6 @@ export interface GeoReader {
   lookup(address: string): CountryResult | null;
 }
 
-/** Most entries in a list of countries. */
 export const policyCountriesMax = 300;
 
 const europeanUnion = "EU";

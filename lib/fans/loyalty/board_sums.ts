@@ -41,7 +41,6 @@ const keyCharacters = 20;
 
 const keys = new WeakMap<Pick<SumTarget, "id">, string>();
 
-/** Computes the running sums that a gain changes. */
 export function changedSums(
   targets: readonly ScoreTarget[],
   sums: UserState["sums"],
@@ -60,7 +59,6 @@ export function changedSums(
   return totals;
 }
 
-/** Returns the targets whose sums are kept. */
 export function knownTargets(
   targets: readonly ScoreTarget[],
   sums: UserState["sums"],

@@ -109,7 +109,6 @@ export interface CommandResult extends Outcome {
   readonly redemption?: Redemption;
 }
 
-/** A command that was committed, or had no effect. */
 export interface Committed {
   readonly state: UserState;
   readonly updates: readonly ScoreUpdate[];
@@ -150,7 +149,6 @@ export interface LimitUses {
   readonly claim: (missing: readonly string[]) => Promise<void>;
 }
 
-/** Uses where no rule has a limit. */
 export const noLimits: LimitUses = { isReached: () => false, missing: () => [], claim: async () => {} };
 
 export interface CommandContext {
@@ -397,7 +395,6 @@ function addGains(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
   );
 }
 
-/** A command of a batch with the boards that it may change. */
 export type BatchedCommand = { readonly command: Command } & Pick<CommandContext, "targets">;
 
 export interface BatchOutcome {

@@ -42,7 +42,6 @@ interface AdjustmentOrder {
   readonly extra?: ExtraRecords | undefined;
 }
 
-/** Records that change together with metrics. */
 interface ExtraRecords {
   readonly reads: readonly ReadRecord[];
   /** Tells that the adjustment took effect before. Omitted: the records do not tell, so that a repetition takes effect again. */
@@ -144,7 +143,6 @@ export function reversalCommand(
   };
 }
 
-/** Creates the error for a transaction that was taken back before. */
 function reversedBefore(): AppError {
   return new AppError("conflict", "Cannot take the transaction back as that was done already");
 }

@@ -36,7 +36,6 @@ import { CachedUser, UserCache, type UserKey } from "./user/state.ts";
 export const registrationMs = 3_600_000;
 /** Time in ms by which processes renew a registration early, because their clocks may differ. */
 const marginMs = 60_000;
-/** Most registrations of one commit. */
 const batchMax = 240;
 const organisationsMax = 10_000;
 /** Record that every registration renews, so that a sweep notices those that come while it works. */
@@ -186,7 +185,6 @@ function boardMemberOf({ spaceId, userId }: DueUser): string {
   return `${spaceId}/${userId}`;
 }
 
-/** Returns the user of a name on the boards of a shard. */
 function userOfBoardMember(organisationId: string, member: string): DueUser {
   const slash = member.indexOf("/");
   return { organisationId, spaceId: member.slice(0, slash), userId: member.slice(slash + 1) };

@@ -59,7 +59,6 @@ export function grantCommand(config: CompiledConfig, order: GrantOrder, now: num
   };
 }
 
-/** Returns the errors of a reward, with pointers below it. */
 function rewardErrors(config: CompiledConfig, reward: GrantedReward, now: number): readonly FieldError[] {
   if (!isConfigured(config, reward)) {
     return [{ pointer: "", detail: "Expected what the configuration of the space has" }];

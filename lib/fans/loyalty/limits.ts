@@ -45,12 +45,10 @@ export interface Claimant {
 
 export interface LimitClaim {
   readonly ruleId: string;
-  /** The windows in which they count. */
   readonly windows: readonly string[];
   readonly count: number;
 }
 
-/** A limit without room for another use. */
 export interface ReachedLimit {
   readonly index: number;
   readonly max: number;
@@ -190,7 +188,6 @@ function claimRule(
 interface Release {
   /** The claim of an action without an id, of which nothing is stored. */
   readonly unnamed?: StoredClaim;
-  /** Returns how many uses of the claim stay. */
   readonly usedOf: (claim: StoredClaim) => number;
   readonly idempotent: boolean;
 }
@@ -227,7 +224,6 @@ function claimIn(
   return stored === null ? null : (JSON.parse(stored.value) as StoredClaim);
 }
 
-/** Returns the writes that release all but `used` uses of a claim. */
 function releaseWrites(
   claimant: Claimant,
   { windows: claimed, count }: StoredClaim,

@@ -27,7 +27,6 @@ import { type MovedVotes, readMovedVotes, readVotesBeside, receiveVotes } from "
  */
 export async function mergeUsers(
   services: CommandServices,
-  /** Runs due work of a user now. */
   dueWork: (user: SpaceUser) => Promise<unknown>,
   from: SpaceUser,
   into: SpaceUser,

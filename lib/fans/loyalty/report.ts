@@ -112,7 +112,6 @@ async function withTexts(
   return outcome;
 }
 
-/** Applies an action that may name an element. */
 async function reportNaming(
   services: ReportServices,
   user: SpaceUser,
@@ -154,7 +153,6 @@ async function keepText(
   if (text !== null) await elements.keepAnswer({ element, userId, actionId, text, textsMax });
 }
 
-/** Finds the element that a report names. */
 async function namedElement(
   { elements }: Pick<ReportServices, "elements">,
   { userId }: SpaceUser,
@@ -236,7 +234,6 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
   });
 }
 
-/** Checks that the action may be reported, then makes its command. */
 function reportCommand(
   services: ReportServices,
   of: NamingReport,

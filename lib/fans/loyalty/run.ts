@@ -212,7 +212,6 @@ interface Batch {
 
 const nothingDone: BatchOutcome = { done: [] };
 
-/** Commits the first commands of a batch with one read and one commit. */
 async function commitBatch(services: CommandServices, { config, user, batch }: Batch): Promise<BatchOutcome> {
   const { store, boards, users, states, profiles, webhooks } = services;
   const now = services.clock();
@@ -283,7 +282,6 @@ function claimantOf({ user, config, now, command: { once, at = now } }: Run): Cl
   return { organisationId, spaceId, userId, actionId, at, timeZone, weekStartsOn };
 }
 
-/** Longest id of a user, in characters. */
 const userIdMax = 128;
 
 const reasons = {

@@ -11,7 +11,6 @@ import { hostOf } from "../../http/dispatch/dispatcher.ts";
 import { chain, type Guard, type GuardInput, type GuardParameter } from "../../http/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 
-/** The life of a space token, in seconds. */
 export const spaceTokenTtlSeconds = 3_600;
 
 const accessTokenType = "at+jwt";
@@ -190,7 +189,6 @@ export const SpaceQuerySchema = v.object({
 
 export type SpaceQuery = v.InferOutput<typeof SpaceQuerySchema>;
 
-/** A request that may name a space in its query. */
 type SpaceRequest = Pick<GuardInput, "request"> & { readonly query: SpaceQuery };
 
 export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {

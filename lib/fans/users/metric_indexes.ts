@@ -31,9 +31,7 @@ import {
   userShardPartitions,
 } from "./user_index.ts";
 
-/** Most metrics that an organisation may index. */
 export const metricIndexesMax = 8;
-/** Longest name of an index, in characters. */
 export const indexNameCharactersMax = 128;
 /** Number of users whose records are read at the same time. */
 const concurrency = 200;
@@ -61,12 +59,10 @@ export const MetricIndexesSchema = v.pipe(
 
 const SectionSchema = v.object({ audience: v.object({ indexes: MetricIndexesSchema }) });
 
-/** Returns the rest of a name after a prefix; empty without the prefix. */
 function withoutPrefix(name: string, start: string): string {
   return name.startsWith(start) ? name.slice(start.length) : "";
 }
 
-/** The indexes that settings declare. */
 interface DeclaredNames {
   readonly metrics: readonly string[];
   readonly fields: readonly string[];
@@ -86,7 +82,6 @@ export function declaredIndexes(organisation: Organisation | null): DeclaredName
   return declaredIn(organisation?.settings ?? noSettings);
 }
 
-/** Returns the boards of all indexes that an organisation declares. */
 export function declaredBoards(organisation: Organisation | null): readonly string[] {
   const { metrics, fields } = declaredIndexes(organisation);
   return [...metrics.map(userBoards.metric), ...fields.map(userBoards.field)];
@@ -128,7 +123,6 @@ export interface DeclaredIndex {
   readonly scoreOf: (userId: string) => Promise<IndexedScore | null>;
 }
 
-/** Returns how the index of a metric is built. */
 export function metricIndex(
   metricsOf: ReadUserMetrics,
   { organisationId, metricId }: MetricIndex,
@@ -220,7 +214,6 @@ export async function buildDeclaredIndexes(
   return count;
 }
 
-/** The indexes of an organisation that searches may use. */
 interface UsableIndexes {
   /** The boards of complete indexes, that of names included. */
   readonly boards: ReadonlySet<string>;
@@ -271,7 +264,6 @@ export async function followUser(
   });
 }
 
-/** Most users, and most values, that one commit writes. */
 const batchMax = 500;
 
 interface MetricIndexingOptions extends IndexStore {

@@ -20,7 +20,6 @@ const sampledShards = 4;
 /** Most pages of one shard's range. */
 const rangePagesMax = 256;
 
-/** An order over users. */
 export interface UserOrder {
   readonly key: string;
   readonly direction: WalkDirection;
@@ -30,7 +29,6 @@ export interface UserOrder {
   readonly max?: number | undefined;
 }
 
-/** Entries of an order, page by page. */
 export interface OrderedUsers {
   /** Returns the next entries; fewer than requested only at the end. */
   next(count: number): Promise<readonly BoardEntry[]>;
@@ -112,7 +110,6 @@ function takeWhileFilled(shards: readonly ShardWalk[], { first, taken, count, di
   }
 }
 
-/** Walks over named users only, in the same order. */
 export async function walkNamedUsers(
   { store, organisationId, after }: WalkedUsers,
   { key, direction, min, max }: UserOrder,
@@ -160,7 +157,6 @@ export async function usersInRange(
   }
 }
 
-/** Estimates from a sample how many users of one shard are in each range. */
 export async function sampleRanges(
   store: Store,
   organisationId: string,

@@ -42,13 +42,11 @@ export const userBoards = {
   metric: (metricId: string): string => keyName("metric", metricId),
 } as const;
 
-/** The board of organisations that have users. */
 export const organisationsKey = "organisations";
 
 /** Precision in ms of the time at which a user was last active: each process writes it at most once an hour. */
 export const activityMs = 3_600_000;
 
-/** Returns the partition that lists the organisations with users. */
 export function organisationsPartition(): Partition {
   return platformPartition("agenda");
 }
@@ -99,7 +97,6 @@ export function foldName(name: string): string {
   return name.normalize("NFKC").toLowerCase().trim().replace(/\s+/g, " ");
 }
 
-/** Bytes of a digest, which is an exact score. */
 const digestBytes = 6;
 
 /** Returns the score of a text in an index. Texts may share a score: the user's own record decides. */
@@ -169,7 +166,6 @@ type ListedAccount = UserName & Omit<Account, "createdAt">;
 
 interface UserIndexAccess {
   readonly store: Store;
-  /** Returns the partition of a user's own records. */
   readonly partitionOf: (user: UserName) => Partition;
 }
 
@@ -263,7 +259,6 @@ async function noteAccount(
   });
 }
 
-/** Lists the organisations that have users, oldest first. */
 export async function* listedOrganisations(store: Store): AsyncGenerator<string, void> {
   const { rangeLimitMax: limit } = storageLimits;
   for (let after: BoardEntry | null = null; ; ) {

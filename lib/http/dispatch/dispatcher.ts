@@ -366,7 +366,6 @@ interface PipelineServices {
   readonly logger: Logger;
   readonly clock: () => number;
   readonly timer: Timer;
-  /** Longest time that a body may take, in ms. */
   readonly bodyMsMax: number;
   readonly fail: (error: unknown, endpoint: Endpoint, exchange: Exchange) => Reply;
 }
@@ -394,7 +393,6 @@ function runEndpoint(
   );
 }
 
-/** Spends the limit of a route, if it has one. */
 function countCall(
   { limit }: Endpoint,
   exchange: Exchange,
@@ -406,7 +404,6 @@ function countCall(
   return countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
 }
 
-/** Runs the handler of a route without a body. */
 function runHandler(endpoint: Endpoint, exchange: Exchange, principal: unknown): Reply | Promise<Reply> {
   const { request, info, requestId } = exchange;
   exchange.parsed ??= checkParameters(endpoint, exchange);

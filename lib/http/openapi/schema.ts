@@ -12,7 +12,6 @@ export type Json = Readonly<Record<string, unknown>>;
 
 type Direction = "input" | "output";
 
-/** Returns a schema as a JSON Schema document of its own, for values as they are sent. */
 export function jsonSchemaOf(schema: GenericSchema): Json {
   return { ...toJsonSchema(schema, { target: "draft-2020-12", typeMode: "input", errorMode: "ignore" }) };
 }

@@ -103,7 +103,6 @@ export function matchesTag(
   return listed.some(one => (weak ? one.replace(/^W\//, "") : one) === tag);
 }
 
-/** Returns true if `If-None-Match` of a GET has the current tag. */
 export function isNotModified(request: Request, tag: string): boolean {
   const cached = request.headers.get("if-none-match");
   return cached !== null && matchesTag(cached, tag, { weak: true });

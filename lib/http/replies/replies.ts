@@ -201,7 +201,6 @@ export function emptyEventStream(ms: number): {
   return { status: 200, headers, text: `retry: ${ms}\n\n` };
 }
 
-/** Fields of everything that belongs to a page. */
 export const ownPageFields = {
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",

@@ -5,9 +5,7 @@ import { createPause, type Timer } from "../../storage/background/mod.ts";
 
 /** Bytes up to which the values of a text are not counted, as they are few enough. */
 const uncountedBytesMax = 65_536;
-/** Maximum size of a body by default, in bytes. */
 export const bodyBytesMaxDefault = uncountedBytesMax;
-/** Default deadline for a body to arrive, in ms. */
 export const bodyMsMaxDefault = 10_000;
 
 /** Calls back by `setTimeout`. */
@@ -187,7 +185,6 @@ function tooLarge(bytesMax: number): AppError {
   return new AppError("payload_too_large", `Cannot read the body: it must not exceed ${bytesMax} bytes`);
 }
 
-/** The media type of JSON:API, used by the control API. */
 export const jsonApiMediaType = "application/vnd.api+json";
 
 const charsetShape = /;\s*charset\s*=\s*"?([^\s;"]+)/;

@@ -176,7 +176,6 @@ export function named<S extends GenericSchema>(name: string, schema: S): S {
   return schema;
 }
 
-/** Returns the name of a schema, or null for one without a name. */
 export function nameOf(schema: GenericSchema): string | null {
   return names.get(schema) ?? null;
 }
@@ -191,14 +190,12 @@ export function describedText(description: string) {
   return described(v.string(), description);
 }
 
-/** Longest id of a user, in characters. */
 export const userIdCharactersMax = 128;
 /** What an id of a user must be. Lists of ids are separated by commas, and spaces around them are not part of an id. */
 export const userIdExpectation = `Expected 1 to ${userIdCharactersMax} characters without commas, and without a space at either end`;
 
 const shape = /^[^\s,](?:[^,]*[^\s,])?$/;
 
-/** Tests if a value is the id of a user. */
 export function isUserId(value: unknown): value is string {
   return (
     typeof value === "string" &&

@@ -207,7 +207,6 @@ function emptyParameters(): Record<string, string> {
   return new Bag();
 }
 
-/** The parameters of a route without parameters. */
 export const noParameters: Parameters = Object.freeze(emptyParameters());
 
 /**

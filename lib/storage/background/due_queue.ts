@@ -260,7 +260,6 @@ export class Lease {
     this.#version = version;
   }
 
-  /** Acquires the lease; null where another process holds it. */
   static async acquire(options: LeaseOptions): Promise<Lease | null> {
     const { store, partition, key, holder, durationMs, clock } = options;
     return await decide(store, partition, {

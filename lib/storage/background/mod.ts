@@ -35,7 +35,6 @@ function loopTurn(): Promise<void> {
   });
 }
 
-/** Groups items by a key, in their order. */
 export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -406,7 +405,6 @@ export async function applyWrites(
   return commit.ok ? commit.results : [];
 }
 
-/** Resolves after a time in ms. */
 export function sleep(timer: Timer, ms: number): Promise<void> {
   return new Promise(resolve => {
     timer(resolve, ms);
@@ -487,7 +485,6 @@ const followsMax = 16;
 
 /** An entry that has another score than the one that was written. */
 interface FollowingEntry<S extends { readonly score: number }> {
-  /** The score that the entry has. */
   readonly shown: number;
   /** Reads the score that the record has now; null where the entry is left as it is. */
   readonly read: () => Promise<S | null>;

@@ -10,7 +10,6 @@ const hostileTexts = [
   "\u0000\u001b[31m\u202e'\"; DROP TABLE users; -- {{7*7}} %s %n",
   "\ud800☃".repeat(20_000),
 ];
-/** Most values of a payload that are changed. */
 const changesMax = 8;
 const typedMarkup = "<strong>conformance</strong>";
 const noBase64 = "%%% this is no Base64 %%%";

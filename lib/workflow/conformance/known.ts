@@ -4,9 +4,7 @@ import type { Probe } from "./probe.ts";
 
 export interface Known {
   readonly probe: Probe;
-  /** The answer that opens a dialogue. */
   readonly opened: Answer;
-  /** The answer to its first action. */
   readonly pressed: Answer | null;
   /** The answer behind the task that the action began. */
   readonly settled: Answer | null;
@@ -16,7 +14,6 @@ export interface Known {
 /** Checks by id. Each returns what is wrong. */
 export type Runs = Readonly<Record<string, (known: Known) => Promise<readonly Fault[]>>>;
 
-/** Tries one value after the other. */
 export async function each<T>(values: readonly T[], attempt: (value: T) => Promise<Fault>) {
   const faults: Fault[] = [];
   for (const value of values) faults.push(await attempt(value));

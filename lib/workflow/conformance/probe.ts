@@ -68,7 +68,6 @@ interface Turn {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A press as a check varies it. */
 interface Press extends Turn {
   /** @default the first one */
   readonly action?: string | undefined;

@@ -16,7 +16,6 @@ export const QuestionSchema = v.object({
 });
 export type Question = v.InferOutput<typeof QuestionSchema>;
 
-/** A file as it was read, with all that is wrong with it. */
 interface ReadQuestions {
   readonly questions: readonly Question[];
   readonly faults: readonly string[];

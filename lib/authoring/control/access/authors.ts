@@ -34,7 +34,6 @@ const cachedMax = 10_000;
 const tokenSeconds = 31_536_000;
 /** Least time between two notes of the use of a token, in seconds. */
 const useSeconds = 60;
-/** Most tokens of a user. */
 const tokensPerUserMax = 100;
 const readsAtOnce = 20;
 

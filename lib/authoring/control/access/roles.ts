@@ -12,14 +12,11 @@ import { type Role, roles } from "../../table/resource.ts";
 import { type Entity, type Home, type Kind, notFound, ownHome } from "../kind.ts";
 import { type Author, kindOf } from "./authors.ts";
 
-/** Returns true if a role may do what `needed` may. */
 export function isRoleAtLeast(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
 
-/** The record of an organisation that has its grants. */
 export const grantsKey = "roles";
-/** Most grants of an organisation. */
 export const grantsMax = 2_000;
 /** Age in ms from which grants are read again. */
 const ageMsMax = 900;
@@ -217,7 +214,6 @@ function chainOf(organisationId: string, ...below: readonly Home[]): Chain {
   return { homes: [...below, { kind: "organisation", id: organisationId }], organisationId };
 }
 
-/** The grants of an organisation that has none. */
 export const noGrants: Grants = { rev: 0, list: [] };
 
 /** Requires that an organisation which has an admin keeps one. */
@@ -247,7 +243,6 @@ export async function homeFor(
   return chain === null ? home : { kind: "organisation", id: chain.organisationId };
 }
 
-/** What finding homes and the roles in them needs. */
 interface HomeServices {
   readonly roles: Roles;
   readonly places: Places;
@@ -283,7 +278,6 @@ export async function requireAccess(
   return withRole(access, wanted);
 }
 
-/** Returns the access of a caller with any role in a home, or null. */
 async function findAccess(
   { roles }: Pick<HomeServices, "roles">,
   author: Author,

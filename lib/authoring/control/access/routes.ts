@@ -48,7 +48,6 @@ function meRoute({ author }: AccessRoutesContext) {
   });
 }
 
-/** Returns a user as a resource object. */
 function userObject({ id, name, email, systemRole }: AuthorUser) {
   return { type: "users", id, attributes: { name, email, system_role: systemRole } };
 }

@@ -23,7 +23,6 @@ const unsettledMsMax = 60_000;
 /** Projects that use an app, with the time of the note in Unix seconds until it is settled, which is 0. */
 type AppUses = Readonly<Record<string, number>>;
 
-/** Returns the projects that use an app. */
 export function usesOf({ state }: Entity): AppUses {
   return (state?.projects as AppUses | undefined) ?? {};
 }
@@ -154,7 +153,6 @@ function typesOf({ elements }: AppSpec, { attributes }: Entity): readonly Projec
   return elements.map(definition => ({ definition, isEnabled: !hidden.includes(definition.content_type) }));
 }
 
-/** Returns an app with a note about a project, or without it. */
 function withUse(app: Entity, projectId: string, noted: number | null): Entity {
   const { [projectId]: _, ...others } = usesOf(app);
   const projects = noted === null ? others : { ...others, [projectId]: noted };

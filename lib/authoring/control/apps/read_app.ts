@@ -49,7 +49,6 @@ interface ReadApp {
   readonly checks: readonly CheckRow[];
 }
 
-/** A step that failed. */
 class Failure extends Error {
   readonly check: Step;
   readonly faults: readonly (Partial<SpecFault> & Pick<SpecFault, "detail">)[];

@@ -47,7 +47,6 @@ function prologOf(text: string): { readonly end: number; readonly lowerDoctypeAt
   return { end: at, lowerDoctypeAt: isLower ? doctypeAt : null };
 }
 
-/** Passes an SVG on in UTF-8. */
 export async function* walkDrawing(flow: ByteFlow): AsyncGenerator<Uint8Array, null> {
   const drawing = readDrawing(await flow.peek(headBytes));
   const isFine = drawing === null || (drawing.encoding === null && !drawing.hasLowerDoctype);
@@ -76,7 +75,6 @@ export async function* walkDrawing(flow: ByteFlow): AsyncGenerator<Uint8Array, n
 const declared =
   /^(<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*["'][\w.]{1,10}["'])[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*["']([\w.:-]{1,40})["'](?=[ \t\r\n]*(?:standalone[ \t\r\n]*=[ \t\r\n]*["'](?:yes|no)["'][ \t\r\n]*)?\?>)/;
 
-/** Returns the encoding of an XML document, if it is not UTF-8. */
 function encodingOf(head: Uint8Array): string | null {
   const begin = ascii(head, 0, 400);
   if (/^(?:\xff\xfe|<\0)/.test(begin)) return "utf-16le";

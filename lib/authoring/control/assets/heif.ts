@@ -16,7 +16,6 @@ interface Box {
   readonly content: Uint8Array;
 }
 
-/** Lists the boxes that follow each other in bytes. */
 function boxesIn(bytes: Uint8Array): readonly Box[] {
   const boxes: Box[] = [];
   for (let at = 0; at + 8 <= bytes.length; ) {
@@ -30,7 +29,6 @@ function boxesIn(bytes: Uint8Array): readonly Box[] {
   return boxes;
 }
 
-/** Reads numbers one after the other. */
 class Numbers {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -66,7 +64,6 @@ export function readIndex(
   };
 }
 
-/** Returns the formats of the items that are metadata, by id. */
 function formatsOf(iinf: Uint8Array): ReadonlyMap<number, "exif" | "xmp"> {
   const formats = new Map<number, "exif" | "xmp">();
   for (const { type, content } of boxesIn(iinf.subarray(iinf[0] === 0 ? 6 : 8))) {

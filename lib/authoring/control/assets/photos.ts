@@ -33,7 +33,6 @@ async function held(flow: ByteFlow, count: number): Promise<Uint8Array> {
   throw unclean(`Expected at most ${metadataBytesMax} bytes of metadata in one piece`);
 }
 
-/** The error for a picture that may keep a position. */
 function unclean(detail: string): AppError {
   return invalidField(
     "Cannot store the picture as its metadata cannot be searched for a position",

@@ -57,7 +57,6 @@ export function removeExifPosition(block: Uint8Array): number | null {
   return orientation;
 }
 
-/** Returns the offsets of the fields of a directory that have a tag. */
 function fieldsOf(directory: number, count: number, tag: number, read: Read): readonly number[] {
   const fields = Array.from({ length: count }, (_, index) => directory + 2 + index * fieldBytes);
   return fields.filter(field => read(field, 2) === tag);

@@ -61,7 +61,6 @@ export function kindOfFile(head: Uint8Array, name: string, isWhole: boolean): Fi
   return sized(text === null ? "application/octet-stream" : textType(text, name, isWhole), null);
 }
 
-/** Adds a size to a type, if it is one. */
 export function sized(mime: string, size: Size | null): FileKind {
   const isSize = size?.every(side => side > 0 && side < 1_000_000) === true;
   return { mime, width: isSize ? size[0] : null, height: isSize ? size[1] : null };
@@ -88,7 +87,6 @@ function mediaBrand(head: Uint8Array, latin: string): string {
   return brands[names[0] ?? ""] ?? "video/mp4";
 }
 
-/** Returns the bytes as text, or null if they are none. */
 function textOf(head: Uint8Array, isWhole: boolean): string | null {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: !isWhole });

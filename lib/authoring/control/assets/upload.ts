@@ -94,7 +94,6 @@ export function uploadRoute(context: AssetRoutesContext) {
   });
 }
 
-/** Returns the last segment of an address. */
 function nameIn(url = ""): string {
   const segment = URL.canParse(url) ? (new URL(url).pathname.split("/").at(-1) ?? "") : "";
   const name = v.safeParse(fileName, segment.includes("%") ? unescaped(segment) : segment);

@@ -138,12 +138,10 @@ function valuesOf({ empty, isoNames }: Form, entity: Entity, presented: Presente
   return values;
 }
 
-/** Returns a relationship of a resource object, shown or not. */
 export function linkageOf(object: ResourceObject, name: string): unknown {
   return object.relationships?.[name] ?? object[unshown]?.[name];
 }
 
-/** Returns the related records of a resource object under a name. */
 export function relatedTo(object: ResourceObject, name: string): readonly Identifier[] {
   const { data } = (linkageOf(object, name) ?? {}) as {
     readonly data?: Identifier | readonly Identifier[] | null;
@@ -157,7 +155,6 @@ export function keysOf({ records, wants }: Kind, id: string, written?: Input["re
   return [...records.keys(id), ...(wants?.(id, written) ?? [])];
 }
 
-/** How an entity was shown last. */
 interface LastShown extends Pick<ShownAs, "base" | "isListed"> {
   readonly kind: Kind;
   readonly now: number;
@@ -275,7 +272,6 @@ export function isWanted({ entity, values }: Shown, filters: ListView["filters"]
   });
 }
 
-/** Returns the ids of the wanted records in the order of the view. */
 export function arranged(found: readonly Shown[], { sort, filters }: ListView): readonly string[] {
   const wanted = found.filter(each => isWanted(each, filters));
   if (sort === null) return wanted.map(({ object }) => object.id);
@@ -289,7 +285,6 @@ export function arranged(found: readonly Shown[], { sort, filters }: ListView): 
   return keyed.map(({ id }) => id);
 }
 
-/** Returns the ids of a page behind an id. */
 export function pageOf(all: readonly string[], { count }: ListView, after: string | undefined) {
   const start = after === undefined ? 0 : all.indexOf(after) + 1;
   const ids = all.slice(start, start + count);
@@ -392,7 +387,6 @@ export function pascal<const T extends string>(type: T): Pascal<T> {
   return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) as Pascal<T>;
 }
 
-/** Returns the path of a list, under a parent or at the top. */
 export function pathUnder(resource: Resource, under: ResourceType | null): `/${string}` {
   const parent = under === null ? "" : `/${under}/:${parameterOf(under)}`;
   return `/api/v2${parent}/${pathOf(resource, under)}`;
@@ -408,17 +402,14 @@ export function words(type: ResourceType): string {
   return type.replaceAll("_", " ");
 }
 
-/** Puts the indefinite article before a noun. */
 export function article(noun: string): string {
   return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
-/** Returns the name of one record of a type. */
 export function nounOf(type: ResourceType): string {
   return definitionOf(type)?.noun ?? words(type);
 }
 
-/** The place of a page in a list whose pages have numbers. */
 interface NumberedPage {
   /** From 1. */
   readonly number: number;
@@ -467,7 +458,6 @@ export const writeErrors = [
   "not_acceptable",
 ] as const;
 
-/** Answers with a new resource, or with the one that would be created. */
 export function created(call: AuthorCall, { data }: { readonly data: ResourceObject }): Reply {
   if (isDryRun(call)) return answer(call, { data, meta: { dry_run: true } });
   const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };

@@ -12,7 +12,6 @@ import { type Doubt, type Input, unprocessable } from "../kind.ts";
 import type { AuthorCall, Shown } from "./documents.ts";
 import type { ResourceBody } from "./schemas.ts";
 
-/** Most faults of one answer. */
 const faultsMax = 100;
 
 /** A resource object of a body, whose shape is checked. */
@@ -24,14 +23,12 @@ export interface ResourceObject {
   readonly relationships?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Returns the resource object of a body, which must have the type of the route. */
 export function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
   const { data } = call.body as v.InferOutput<typeof ResourceBody>;
   if (data.type !== type) throw mismatch("/data/type", `Expected the type ${type}`);
   return data;
 }
 
-/** Returns the resource object of a creation, which has no id yet. */
 export function newObjectOf(call: AuthorCall, type: ResourceType): ResourceObject {
   const object = objectOf(call, type);
   if (object.id === undefined) return object;
@@ -40,7 +37,6 @@ export function newObjectOf(call: AuthorCall, type: ResourceType): ResourceObjec
   });
 }
 
-/** Creates the error for a resource object that is not the one of the address. */
 export function mismatch(pointer: string, detail: string): AppError {
   return new AppError("conflict", "Cannot take the resource as it is another one than the address names", {
     fields: [{ pointer, detail }],

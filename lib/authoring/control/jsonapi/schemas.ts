@@ -137,14 +137,12 @@ function shownSchema({ type, attributes, relationships }: Resource): v.GenericSc
   });
 }
 
-/** Returns the schema of an answer with one resource. */
 export function documentSchema<const T extends ResourceType>(
   resource: Resource & { readonly type: T },
 ): v.GenericSchema<ShownDocument<Extract<T, Type>>> {
   return answerSchema(resource, "Document", schema => schema, v.exactOptional(Links)) as never;
 }
 
-/** Returns the schema of an answer with a list. */
 export function listSchema<const T extends ResourceType>(
   resource: Resource & { readonly type: T },
 ): v.GenericSchema<ShownList<Extract<T, Type>>> {
@@ -205,7 +203,6 @@ export function writeQuery(resource: Resource): v.GenericSchema {
   return v.strictObject({ ...viewEntries(resource), ...dryRun });
 }
 
-/** The parameter that checks a write without making it. */
 export const dryRun = {
   dry_run: v.optional(
     v.pipe(

@@ -140,7 +140,6 @@ export type NewBody<T extends Type> = {
     Member<"relationships", NewRelationships<T>>;
 };
 
-/** A body that changes a resource. */
 export type ChangedBody<T extends Type> = {
   readonly data: { readonly type: T; readonly id?: string } & Member<"attributes", ChangedAttributes<T>> &
     Member<"relationships", ChangedRelationships<T>>;

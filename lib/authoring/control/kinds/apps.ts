@@ -60,7 +60,6 @@ function isSameVersion(a: Entity, b: Entity): boolean {
   return a.attributes.spec_id === b.attributes.spec_id && a.attributes.version === b.attributes.version;
 }
 
-/** Returns an app with the attributes that its specification decides. */
 function specified(entity: Entity, { app }: Input): Entity {
   if (app === undefined) return entity;
   const { name, id: spec_id, version } = app.spec;

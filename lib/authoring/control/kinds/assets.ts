@@ -20,7 +20,6 @@ import type { Transaction } from "../transaction.ts";
 /** Most tags of an asset. It is on six boards for each, and on six without any. */
 const tagsPerAssetMax = 20;
 
-/** The tallies of a space that count its assets. */
 export const assetTallies = { mime: "mime", uploader: "uploaders", usage: "usage" } as const;
 /** Most assets of a space, and most bytes of their files together: 1 TiB. */
 const assetsMax = 100_000;

@@ -163,7 +163,6 @@ export interface ShownAnswer {
   readonly text: string;
 }
 
-/** Most texts of an element that are shown. */
 export const shownAnswersMax = 50;
 
 /** Shows and hides texts. What was shown last comes first. */

@@ -56,7 +56,6 @@ import {
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** Boards of a project that order its events. */
 const boards = { start: "events", created: "events_created" } as const;
 /** Attributes that decide when an event begins and ends. */
 const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "extra_time_duration"];
@@ -157,7 +156,6 @@ function presented({ base, publicUrl }: ControlServices, entity: Entity, tx: Tra
   } as const;
 }
 
-/** Returns the actions that are possible. */
 function actionsOf(entity: Entity, state: EventState): readonly string[] {
   if (state === "future") return entity.attributes.start_mode === "clock" ? [] : ["start"];
   return state === "past" ? [] : ["stop"];
@@ -210,7 +208,6 @@ function requireForward(before: EventState, after: EventState): void {
   throw new AppError("conflict", `Cannot change the event so that it would be ${after}: it is ${before}`);
 }
 
-/** Returns the times that an action notes. */
 export function notedBy(action: string, entity: Entity, now: number): Readonly<Record<string, unknown>> {
   if (action === "start") return { startedAt: now };
   const { begin, end } = eventInstants(eventEntityTimes(entity));
@@ -230,7 +227,6 @@ function index(entity: Entity, tx: Transaction, { previous, now }: Pick<Change, 
   setOpen(tx, entry, now);
 }
 
-/** Returns an event as the list of open ones has it. */
 export function entryOf(entity: Entity): OpenEvent {
   const repeats = entity.attributes.repeat === true && entity.state?.repeatedAs === undefined;
   return openEventOf(eventCodec.encode(entity) as StoredEvent, entity.created, repeats);
@@ -242,7 +238,6 @@ export function changeEvent(tx: Transaction, previous: Entity, next: Entity, now
   index(next, tx, { previous, now });
 }
 
-/** Adds a new event, with its place in the lists. */
 export function addEvent(tx: Transaction, entity: Entity, now: number): void {
   tx.put(eventKey(entity.id), eventCodec.encode(entity));
   index(entity, tx, { previous: null, now });
@@ -276,7 +271,6 @@ async function narrowEvents(
   return { ids: ordered.map(({ id }) => id), filters: others };
 }
 
-/** Returns the events that the listing of a project shows. */
 async function shownOf(
   { store, apps }: ControlServices,
   projectId: string,

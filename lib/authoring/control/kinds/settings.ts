@@ -154,7 +154,6 @@ export function settingsTask(store: Store): WorkTask {
   };
 }
 
-/** Removes settings unless they are in force. */
 async function removeStaged(store: Store, partition: string, note: SettingsNote): Promise<void> {
   await runTransaction(store, partition, {
     keys: [projectKey],

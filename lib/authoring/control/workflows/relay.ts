@@ -33,7 +33,6 @@ interface RelayRequest {
   readonly idempotencyKey: string | null;
 }
 
-/** An answer that is no view. */
 export class Refusal extends AppError {
   /** HTTP status of the backend; 0: there was no answer. */
   readonly backendStatus: number;
@@ -111,7 +110,6 @@ function viewOf(name: string, { status, mediaType, text, retryAfterMs }: Outboun
   );
 }
 
-/** Returns the object that a text is the JSON of, or null. */
 function jsonOf(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value = parseJson(text);

@@ -26,7 +26,6 @@ import {
 import type { QueuedAction } from "../worker/queued_action.ts";
 
 const nameCharactersMax = 64;
-/** Age limit of a reported action, in ms. */
 const ageMsMax = 7 * 24 * 60 * 60 * 1_000;
 /** Largest lead of a reporting clock, in ms; such an action counts as of now. */
 const leadMsMax = 60_000;
@@ -37,7 +36,6 @@ export type ReportedAction = Pick<
   QueuedAction,
   "userId" | "action" | "data" | "at" | "metadata" | "projectId"
 > & {
-  /** Null if the request has none. */
   readonly actionId: string | null;
 };
 

@@ -46,7 +46,6 @@ interface QueueIntakeOptions {
   readonly shards: number;
   readonly clock: Clock;
   readonly deadLetters: Pick<DeadLetterQueue, "refusedUsers">;
-  /** Called after a push to a shard. */
   readonly onPushed: (shard: number) => void;
 }
 

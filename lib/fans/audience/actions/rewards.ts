@@ -92,7 +92,6 @@ export const BulkRewardSchema = named(
   ),
 );
 
-/** The members of each type of reward. */
 const membersByType: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
   BulkRewardSchema.options.map(({ entries }) => [entries.type.literal, new Set(Object.keys(entries))]),
 );

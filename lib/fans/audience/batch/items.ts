@@ -12,9 +12,7 @@ import { requireUnarchived } from "../../directory/directory.ts";
 import type { Directory, Space } from "../../directory/mod.ts";
 import { accountFault, accountUserId } from "../../identity/own_accounts.ts";
 
-/** Most items of a bulk request. */
 const bulkItemsMax = 1_000;
-/** Most errors that one answer lists. */
 const bulkErrorsMax = 1_000;
 /** Longest id of an action, reward or update, in characters. */
 export const itemIdCharactersMax = 128;
@@ -123,7 +121,6 @@ export function withUserId(
   };
 }
 
-/** The members of an item of the batch convention. */
 const convention: ReadonlySet<string> = new Set(["user_id", "data"]);
 
 function refuseUnknown(object: JsonObject, known: ReadonlySet<string>, path: Path, errors: BodyErrors): void {

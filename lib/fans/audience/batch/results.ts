@@ -43,7 +43,6 @@ const ItemResultSchema = named(
   }),
 );
 
-/** The results of a bulk request with their totals. */
 export const BulkResultSchema = named(
   "BulkResult",
   v.object({
@@ -65,7 +64,6 @@ export const BulkResultSchema = named(
 
 export type ItemError = Readonly<v.InferOutput<typeof ItemErrorSchema>>;
 export type ItemResult = Immutable<v.InferOutput<typeof ItemResultSchema>>;
-/** The results of a bulk request with their totals. */
 export type BulkResult = Immutable<v.InferOutput<typeof BulkResultSchema>>;
 
 /** Counts the results by status. `reported` are the statuses that the summary has besides `duplicate` and `failed`. */
@@ -93,7 +91,6 @@ interface Fault {
   readonly message: string;
 }
 
-/** Returns the error of an item that was given up. */
 export function itemErrorOf(fault: Fault, pointer = ""): ItemError {
   const { code } = fault;
   return { code, message: publicMessage(fault), pointer, retryable: errorFacts[code].retryable };

@@ -9,10 +9,8 @@ import { accountFault, accountUserId } from "../../identity/own_accounts.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
-/** Most users that one request reads. */
 const batchUsersMax = 100;
 
-/** The query parameters that name users. */
 export const usersQuery = {
   user_ids: v.exactOptional(
     v.pipe(v.string(), v.description(`Ids of up to ${batchUsersMax} users, separated by commas`)),
@@ -78,7 +76,6 @@ export function parseUserIds(list: string): readonly string[] {
   );
 }
 
-/** Returns a user of the space that a back end calls. */
 export function userOfSpace({ space }: BackEnd, userId: string): SpaceUser {
   return { organisationId: space.organisationId, spaceId: space.id, userId, projectId: null };
 }
@@ -137,7 +134,6 @@ export async function replyPerUser(
   return jsonText(`{"message":"OK","users":[${texts.join()}]}` as JsonText<never>);
 }
 
-/** Returns the error for a user of whom nothing is stored. */
 export function unknownUser(): AppError {
   return new AppError("not_found", "Nothing is known of this user");
 }

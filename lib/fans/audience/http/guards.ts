@@ -14,7 +14,6 @@ import type { OwnAccounts } from "../../identity/own_accounts.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import { type SpaceGuardOptions, type SpaceKey, spaceGuard, type UserScope } from "../../space_tokens/mod.ts";
 
-/** The header that names the organisation. */
 const organisationHeader = "x-platform-org-id";
 
 /** A user, who may only reach their own data. */

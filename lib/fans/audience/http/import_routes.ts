@@ -7,7 +7,6 @@ import { userOfSpace } from "./batch_users.ts";
 import type { AudienceContext } from "./context.ts";
 import { updateRules } from "./profile_routes.ts";
 
-/** Largest file of an import, in bytes. */
 const fileBytesMax = 1_073_741_824;
 
 const csv = "text/csv";

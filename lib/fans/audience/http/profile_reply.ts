@@ -93,7 +93,6 @@ export function profileJson(userId: string, profile: Profile): JsonText<ProfileD
   return printed(userId, profile).text;
 }
 
-/** Bytes of the digest in an entity tag. */
 const digestBytes = 12;
 
 /**

@@ -17,7 +17,6 @@ import { ProfileReplySchema, ProfileSchema, profileJson, profileReply, profileTa
 import { BulkReplySchema, usersReplySchema } from "./replies.ts";
 
 const mergePatchType = "application/merge-patch+json";
-/** Largest body of updates, in bytes. */
 export const updatesBytesMax: number = 8 * 1_024 * 1_024;
 
 const UsersReplySchema = usersReplySchema("UserProfile", { data: ProfileSchema });

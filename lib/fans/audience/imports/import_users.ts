@@ -28,7 +28,6 @@ import { checkUpdate, type ProfileUpdate, type UpdateRules } from "../profile/up
 import type { FindColumn } from "../search/columns.ts";
 import { type FileRow, type ImportFormat, readRows, updateOf } from "./rows.ts";
 
-/** Most rows that are applied at a time. */
 const batchRowsMax = 1_000;
 /** Characters of rows after which a batch is applied. */
 const batchCharacters = 1_048_576;
@@ -189,7 +188,6 @@ async function* importLines(
 /** What a client hears of that asks for failed rows alone. */
 const reported: readonly ImportedRow["status"][] = ["failed", "unknown", "new"];
 
-/** Waits for rows until the server stops. */
 async function untilStopped<T>(next: Promise<T>, stopping: AbortSignal | undefined): Promise<T> {
   if (stopping === undefined) return await next;
   let stop = (): void => {};

@@ -99,14 +99,10 @@ export const NotificationSchema = named(
   }),
 );
 
-/** A transaction as clients see it. */
 export type TransactionDocument = Immutable<v.InferOutput<typeof TransactionSchema>>;
-/** A challenge as clients see it. */
 export type ChallengeDocument = Immutable<v.InferOutput<typeof ChallengeDocumentSchema>>;
-/** A notification as clients see it. */
 export type NotificationDocument = Immutable<v.InferOutput<typeof NotificationSchema>>;
 
-/** Pages of each list. */
 export const pageEntries = { lastEvaluatedKey: v.nullable(text) };
 export const notificationsPageEntries = { ...pageEntries, unreadCount: count };
 

@@ -20,7 +20,6 @@ interface ListPage<T> {
   readonly lastEvaluatedKey: string | null;
 }
 
-/** The part of a list that is asked for. */
 interface ListPageQuery {
   readonly limit: number;
   readonly lastEvaluatedKey?: string;

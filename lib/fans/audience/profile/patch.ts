@@ -18,14 +18,12 @@ export interface ProfilePatch {
   readonly customFields?: JsonObject | null;
 }
 
-/** The rules that a patch is checked by. */
 export interface PatchRules {
   readonly fields: CustomFields;
   /** True if a back end sends it, which may also set read-only fields. */
   readonly isBackEnd: boolean;
 }
 
-/** The members that a patch may have. */
 export const patchMembers: readonly (keyof ProfilePatch)[] = ["displayName", "preferences", "customFields"];
 
 /** Returns every error of a patch that shows without the profile; pointers are relative to the patch. */

@@ -30,7 +30,6 @@ import {
 } from "./record.ts";
 
 export interface Profile {
-  /** The stored profile; null if there is none. */
   readonly record: Stored | null;
   /** How the user signed up; null for users who did not. */
   readonly account: Stored | null;

@@ -90,7 +90,6 @@ export interface UpdateId {
  * one whose answer was lost, is answered as it was the first time.
  */
 export interface UpdateMark {
-  /** The version of the profile after it. */
   readonly version: number;
   /** Unix ms, no later than its transaction. */
   readonly at: number;

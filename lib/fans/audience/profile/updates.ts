@@ -21,7 +21,6 @@ const metricChangesMax = 50;
 /** Largest amount that one update adds to a metric or takes from it. */
 const metricChangeMax = 1_000_000_000;
 
-/** The rules that updates are checked by. */
 export interface UpdateRules extends Pick<PatchRules, "fields"> {
   /** The metrics of the space by id; null if the caller is a user, who may not change any. */
   readonly metrics: CompiledConfig["metrics"] | null;

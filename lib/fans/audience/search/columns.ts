@@ -18,7 +18,6 @@ export interface Column extends FieldSpec {
   readonly print: (user: SearchedUser) => string;
 }
 
-/** The fields that a search shows by default. */
 export const defaultFields: readonly string[] = [
   "userId",
   "displayName",
@@ -29,7 +28,6 @@ export const defaultFields: readonly string[] = [
   "lastActiveAt",
 ];
 
-/** Finds a column by name; null if there is none. */
 export type FindColumn = (name: string) => Column | null;
 
 /** Returns the columns of users with these custom fields in a space. */
@@ -59,7 +57,6 @@ export function isLoyaltyColumn(name: string): boolean {
   return loyaltyRoots.has(name.split(".", 1)[0] ?? "");
 }
 
-/** Returns the column that a variable of a condition names. */
 export function variableName(path: string): string {
   return path.startsWith("user.") ? path.slice("user.".length) : path;
 }
@@ -123,7 +120,6 @@ function displayName({ profile, account }: SearchedUser): string | null {
   return profile.displayName ?? registeredName(account);
 }
 
-/** Returns the name under which a user registered; null where there is none. */
 function registeredName(account: Account | null): string | null {
   return account?.name || null;
 }

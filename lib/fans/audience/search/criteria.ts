@@ -15,7 +15,6 @@ import { type FindHolders, keysOf } from "./short_form.ts";
 import type { SearchCriteria, SortOrder } from "./types.ts";
 import type { ReadDemand, UserReaderOptions } from "./user_reader.ts";
 
-/** Most fields of one search or export. */
 const fieldsMax = 200;
 
 /** A search of an organisation's users. */
@@ -31,7 +30,6 @@ export type AccountIssuers = (spaceId: string) => Promise<string | undefined>;
 export interface CheckedSearch {
   readonly context: PlanContext;
   readonly columns: readonly Column[];
-  /** Fields that the filter compares. */
   readonly filtered: ReadDemand;
   /** Fields that the filter compares or the rows show. */
   readonly shown: ReadDemand;

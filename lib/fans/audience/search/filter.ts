@@ -21,7 +21,6 @@ import type { SearchedUser } from "./user_reader.ts";
 export interface Filter {
   readonly matches: Condition<SearchedUser>;
   readonly demands: FilterDemands;
-  /** The columns that it compares. */
   readonly columns: ReadonlySet<string>;
 }
 

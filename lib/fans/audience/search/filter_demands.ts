@@ -13,7 +13,6 @@ export interface FilterDemands {
   readonly userIds: readonly string[] | null;
 }
 
-/** Returns what conditions that compile demand together. */
 export function demandsOf(conditions: readonly unknown[]): FilterDemands {
   const ranges = new Map<string, ValueRange>();
   const users: { ids: ReadonlySet<string> | null } = { ids: null };

@@ -14,7 +14,6 @@ import { parsePosition, printPosition } from "./search_cursor.ts";
 import type { Candidate, CompiledSearch, UserSearch } from "./types.ts";
 import { type ReadDemand, readUsers, type SearchedUser, type UserReaderOptions } from "./user_reader.ts";
 
-/** Most users that one page examines. */
 const examinedUsersMax = 2_000;
 /** Longest time that one page searches, in ms. */
 const searchMsMax = 250;
@@ -198,7 +197,6 @@ class Matcher {
     this.#search = search;
   }
 
-  /** Returns the matching users in the order of the candidates. */
   async filter(candidates: readonly Candidate[]): Promise<readonly SearchedUser[]> {
     const { filtered, shown } = this.#search;
     const likely = this.#isSparse ? await this.#read(candidates, filtered) : null;

@@ -57,7 +57,6 @@ export function parsePosition(text: string): SearchPosition {
   throw invalidSearchCursor();
 }
 
-/** Returns the error for a cursor that does not belong to the walk. */
 export function invalidSearchCursor(): AppError {
   const message = "Cannot continue the search as its cursor is not valid";
   return invalidField(message, "cursor", "Expected the cursor of a page of this search");

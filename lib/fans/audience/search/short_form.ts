@@ -86,7 +86,6 @@ export interface LocatedCondition {
   readonly condition: unknown;
 }
 
-/** Splits a filter into its short form and the rest. */
 export function splitFilter(filter: JsonObject): {
   readonly short: JsonObject;
   readonly condition: JsonObject;
@@ -106,7 +105,6 @@ type Comparison = readonly [
 ];
 const keyNames: readonly KeyName[] = ["email", "externalId"];
 
-/** Returns the keys by which a filter names users. */
 export function keysOf(filter: unknown): readonly RegisteredKey[] {
   if (!isJsonObject(filter)) return [];
   const { short } = splitFilter(filter);
@@ -118,7 +116,6 @@ export function keysOf(filter: unknown): readonly RegisteredKey[] {
   });
 }
 
-/** The ids of the users who hold a key. */
 export type FindHolders = (key: RegisteredKey) => readonly string[];
 
 const comparisons: readonly Comparison[] = [
@@ -131,7 +128,6 @@ const comparisons: readonly Comparison[] = [
   ["activeBefore", "lt", "lastActiveAt"],
 ];
 
-/** Returns the conditions that a short form stands for. */
 export function conditionsOf(short: ShortForm, findHolders: FindHolders): readonly LocatedCondition[] {
   const named = keyNames.flatMap((kind): LocatedCondition[] => {
     const value = short[kind];

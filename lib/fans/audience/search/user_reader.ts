@@ -110,7 +110,6 @@ export interface UserReaderOptions {
   readonly facts: FactsSource;
 }
 
-/** Reads candidates in their order. */
 export async function readUsers(
   { store, facts }: UserReaderOptions,
   demand: ReadDemand,

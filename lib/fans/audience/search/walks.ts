@@ -95,7 +95,6 @@ export function walkNamed(from: PositionIn<"named">, userIds: readonly string[])
   };
 }
 
-/** An order of users by the scores of a board. */
 export interface BoardOrder {
   readonly key: string;
   readonly direction: WalkDirection;
@@ -107,7 +106,6 @@ export interface BoardOrder {
   readonly userIds: readonly string[] | null;
 }
 
-/** Walks over users in an order. */
 export async function walkOrder(
   options: WalkOptions,
   from: PositionIn<"order">,
@@ -157,7 +155,6 @@ export function walkRest(
   };
 }
 
-/** Most shards that are read concurrently. */
 const concurrentShardsMax = 16;
 
 /** A part of a walk. It may be empty although more follow. */

@@ -28,7 +28,6 @@ import { decodeAction, encodeAction, type QueuedAction } from "./queued_action.t
 const keptMs = 7 * 24 * 60 * 60 * 1_000;
 /** Most dead letters of an organisation; a further one replaces the oldest. */
 export const deadLettersMax = 10_000;
-/** Most dead letters that one read returns. */
 export const deadLetterPageMax = 100;
 /** Most expired dead letters that adding one removes. */
 const removedMax = 4;

@@ -32,7 +32,6 @@ export function topicOf(shard: number, shards: number): string {
   return `actions:${shards}:${shard}`;
 }
 
-/** Encodes an action as a message. */
 export function encodeAction(action: QueuedAction): string {
   return JSON.stringify(action);
 }

@@ -22,7 +22,6 @@ interface ShardClaim {
   readonly now: number;
   /** Until when the worker counts as alive, Unix ms. */
   readonly until: number;
-  /** Shards that the worker gives up. */
   readonly released: readonly number[];
   /** True if the queue refuses the worker. @default false */
   readonly isStalled?: boolean;
@@ -62,7 +61,6 @@ export function claimShards(
   };
 }
 
-/** Returns the assignment after a worker has left. */
 export function removeWorker(before: ShardAssignment, worker: string): ShardAssignment {
   const { workers, shards } = before;
   const stalled = before.stalled?.filter(name => name !== worker) ?? [];

@@ -40,7 +40,6 @@ export class ShardConsumer {
   readonly #options: ShardConsumerOptions;
   readonly #window: number;
   readonly #alarm: Alarm;
-  /** Actions that wait or are processed, by user. */
   readonly #byUser = new Map<string, TakenAction[]>();
   readonly #running = new Set<Promise<void>>();
   /** Ids of taken messages that are not acknowledged. */
@@ -59,7 +58,6 @@ export class ShardConsumer {
     this.done = this.#run();
   }
 
-  /** True if it takes no more messages. */
   get isFinishing(): boolean {
     return this.#isFinishing;
   }

@@ -6,16 +6,13 @@
 import { AppError } from "../../../base/errors/mod.ts";
 import { base64, fromBase64 } from "./base64.ts";
 
-/** Bytes of the salt of the password. */
 export const saltBytes = 16;
-/** Bytes of the initialization vector. */
 export const ivBytes = 12;
 /** Bytes of the authentication tag; shorter ones, which GCM allows, are refused. */
 const tagBytes = 16;
 /** Bytes of the header: 24 + 16 + 24 digits, each followed by a colon. */
 export const headerBytes = 67;
 
-/** The first three parts of a file. */
 export interface ExportHeader {
   readonly salt: Uint8Array;
   readonly iv: Uint8Array;

@@ -13,7 +13,6 @@ const messageBytesMax = 2 ** 36 - 32;
 /** Bytes processed before other work gets a turn, about 3 ms; a multiple of the block. */
 const sliceBytes = 131_072;
 
-/** AES-256-GCM by noble. */
 export const nobleGcm: Aes256Gcm = {
   encrypt: secret => new NobleGcmStream(secret, "output"),
   decrypt: secret => new NobleGcmStream(secret, "input"),

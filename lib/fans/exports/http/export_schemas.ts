@@ -24,7 +24,6 @@ const lastEvaluatedKey = v.pipe(
   v.description("Pass it as `lastEvaluatedKey` to get the next page; null on the last page"),
 );
 
-/** Checks the body of a request for an export. */
 export const ExportBodySchema = named(
   "ExportRequest",
   v.strictObject({
@@ -133,7 +132,6 @@ export const ExportWebhookAnswer = named(
   }),
 );
 
-/** Describes an export right after its request. */
 export function acceptedDocument(job: ExportJob, now: number): v.InferOutput<typeof AcceptedAnswer>["data"] {
   return {
     exportId: job.exportId,

@@ -27,9 +27,7 @@ import {
   streamOf,
 } from "./stored_file.ts";
 
-/** Most users of an export. */
 export const exportUsersMax = 1_000_000;
-/** Users that are read at a time. */
 const pageUsers = 256;
 
 export interface BuildOptions {
@@ -337,7 +335,6 @@ class PartBuffer {
     return this.#length;
   }
 
-  /** Appends a copy of the bytes. */
   add(bytes: Uint8Array): void {
     const length = this.#length + bytes.length;
     if (length > this.#bytes.length) {
@@ -349,7 +346,6 @@ class PartBuffer {
     this.#length = length;
   }
 
-  /** Returns views of the bytes. */
   chunks(): readonly Uint8Array[] {
     const chunks: Uint8Array[] = [];
     for (let from = 0; from < this.#length; from += chunkBytes) {

@@ -15,7 +15,6 @@ import {
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
 import type { ExportRef } from "./job.ts";
 
-/** The path of downloads, before the capability. */
 export const downloadPath = "/v1/api/audience/exports/download/";
 const capabilityCharactersMax = 512;
 const nonceBytes = 9;

@@ -128,7 +128,6 @@ export function statusAt({ status, expiresAt }: ExportJob, now: number): ExportJ
   return status === "completed" && now >= expiresAt ? "expired" : status;
 }
 
-/** Returns the time at which the job is due next. */
 export function nextDueAt({
   status,
   nextAt,
@@ -158,7 +157,6 @@ export function permanentFault(error: unknown): ExportFault | null {
   return { code: error.code, message: [error.message, ...details].join("; ") };
 }
 
-/** Returns the fault of a job whose last try ended with this error. */
 export function faultOf(error: unknown): ExportFault {
   if (error instanceof AppError) return { code: error.code, message: error.message };
   return { code: "internal_error", message: "Something unexpected failed" };
@@ -222,7 +220,6 @@ export interface SecretSeal {
   readonly random: RandomBytes;
 }
 
-/** Seals a secret as text. */
 export async function sealSecret(
   { keys, random }: SecretSeal,
   ref: ExportRef,
@@ -327,7 +324,6 @@ export async function readTrail(
   };
 }
 
-/** Creates the error about a cursor that is of no page. */
 export function invalidCursor(message: string): AppError {
   return new AppError("validation_failed", message, {
     fields: [{ pointer: "lastEvaluatedKey", detail: "Expected the lastEvaluatedKey of a page" }],

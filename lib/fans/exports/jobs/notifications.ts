@@ -16,7 +16,6 @@ import type { ExportLease } from "./export_lease.ts";
 import { type ExportFault, type ExportJob, type ExportNotification, publicFault } from "./job.ts";
 import type { ExportRecipients, ExportSettings } from "./settings.ts";
 
-/** Most attempts of a notification. */
 const triesMax = 8;
 /** Pause after the first attempt, in ms; it doubles with each. */
 const firstPauseMs = 60_000;

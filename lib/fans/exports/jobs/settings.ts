@@ -7,7 +7,6 @@ import type { Organisation, Settings } from "../../directory/mod.ts";
 
 /** Longest mail address, in characters (RFC 5321, section 4.5.3.1.3). */
 const addressCharactersMax = 254;
-/** Longest URL of a service, in characters. */
 const serviceUrlCharactersMax = 2_048;
 
 const address = v.pipe(

@@ -31,12 +31,10 @@ export function headName({ organisationId, exportId }: ExportRef, [fence]: PartR
   return `exports/${organisationId}/${exportId}/${fence}-head`;
 }
 
-/** Lists the parts of rows of a job, in order. */
 export function rowParts(job: ExportJob): readonly StoredPart[] {
   return job.progress.parts.map((ref, index) => ({ name: partName(job, ref, index), bytes: ref[1] }));
 }
 
-/** Lists all parts of the file of a job, in order. */
 export function fileParts(job: ExportJob): readonly StoredPart[] {
   const { head } = job;
   return [...(head === null ? [] : [{ name: headName(job, head), bytes: head[1] }]), ...rowParts(job)];
@@ -46,14 +44,12 @@ export function sizeOf(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Returns true if a part of this size is stored. */
 export async function isStored(blobs: Blobs, { name, bytes }: StoredPart): Promise<boolean> {
   const found = await blobs.get(name);
   await found?.body.cancel();
   return found?.size === bytes;
 }
 
-/** Streams chunks that are in memory. */
 export function streamOf(chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let index = 0;
   return new ReadableStream<Uint8Array>(
@@ -108,7 +104,6 @@ export async function digestOf(
   options: {
     readonly blobs: Blobs;
     readonly sha256?: (() => Hash) | undefined;
-    /** Called after every slice. */
     readonly between: () => Promise<void>;
   },
 ): Promise<string> {

@@ -163,7 +163,6 @@ export interface PublicProfiles {
   readonly until: number;
 }
 
-/** The entries of a list, with their users' public profiles. */
 interface Listing extends Ranking, PublicProfiles {
   readonly hidden: ReadonlySet<string>;
   /** Whether it is shown to many, so that the texts of its users are cached. */
@@ -206,7 +205,6 @@ function listReply(board: ResolvedBoard, listing: Listing): ListReply {
   return jsonText(listText(board, entriesText(listing), listing.totalCount), headers);
 }
 
-/** An answer, and what it was made of. */
 interface FinishedList {
   readonly reply: ListReply;
   readonly board: ResolvedBoard;
@@ -216,7 +214,6 @@ interface FinishedList {
   readonly change: number;
 }
 
-/** Most lists that are kept. */
 const finishedMax = 512;
 
 /**
@@ -414,7 +411,6 @@ function notStreamable(pointer: string): AppError {
   return invalidField("Cannot stream events of single users", pointer, "Expected none with an event stream");
 }
 
-/** Returns the source of a board and its season. */
 function boardSource(context: LeaderboardContext, board: ResolvedBoard): LiveSource {
   return {
     key: board.location.shards[0],

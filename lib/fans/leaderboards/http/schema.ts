@@ -16,7 +16,6 @@ import {
 /** Most leading entries in a list. */
 export const limitMax = 100;
 const limitDefault = 10;
-/** Most users in `include`. */
 export const includeMax = 100;
 const leaderboardId = v.pipe(BoardIdSchema, v.description("Id of the leaderboard, as settings declare it"));
 const season = v.exactOptional(
@@ -35,7 +34,6 @@ const EventBoardParams = v.object({ projectId: ProjectParameter, eventId: EventP
 export type BoardParams = v.InferOutput<typeof ProjectBoardParams> & { readonly eventId?: string };
 export type EntryParams = BoardParams & { readonly userId: string };
 
-/** A path under which boards are served, with its parameters. */
 export interface BoardScope<U extends string = string, N extends "Project" | "Event" = "Project" | "Event"> {
   /** The path without its first slash. */
   readonly path: U;
@@ -87,7 +85,6 @@ export const ListQuerySchema = v.object({
 });
 export type ListQuery = v.InferOutput<typeof ListQuerySchema>;
 
-/** Longest id of an addition, in characters. */
 const additionIdCharactersMax = 128;
 const AdditionIdSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(additionIdCharactersMax));
 const amount = v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax));

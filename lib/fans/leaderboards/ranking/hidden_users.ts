@@ -15,7 +15,6 @@ export const hiddenUsersMax = 900;
 
 const key = "hidden";
 
-/** A hidden user, as stored and as answered. */
 export const HiddenUserSchema = named(
   "HiddenUser",
   v.object({

@@ -30,7 +30,6 @@ import {
   toStoredScore,
 } from "./resolve_board.ts";
 
-/** Most changes in one commit. */
 const changesPerCommitMax = 500;
 
 /**
@@ -160,7 +159,6 @@ function writeOf(location: BoardLocation, change: BoardChange): Write {
 export const guardKey = "guard";
 /** The board of the versions of the users' scores. */
 export const scoreVersionsKey = "versions";
-/** Most users whose entries one decision changes. */
 const usersPerDecisionMax = 100;
 const decisionAttemptsMax = 16;
 
@@ -377,7 +375,6 @@ function additionIdsWrites({ userId, id }: Addition, stored: Stored | null): rea
   ];
 }
 
-/** Returns the write that forgets a user's ids. */
 export function additionIdsDelete(userId: string): Write {
   return { type: "delete", shape: "record", key: keyOf(userId) };
 }
@@ -395,7 +392,6 @@ export interface ScoreChange {
   readonly asOf?: number;
 }
 
-/** One change of a board: a score, or the removal of an entry. */
 export type BoardChange = ScoreChange | { readonly userId: string; readonly operator: "remove" };
 
 interface ShardChanges {
@@ -404,13 +400,11 @@ interface ShardChanges {
   readonly changes: readonly BoardChange[];
 }
 
-/** Creates the error for a sum beyond the numbers that scores can be. */
 function sumOutOfRange(): AppError {
   return new AppError("conflict", "Cannot add to the score as the sum would lie beyond ±9007199254740991");
 }
 
 const walkPageMax = 500;
-/** Most scores that one decision repairs. */
 const repairedScoresMax = 200;
 
 /**

@@ -44,7 +44,6 @@ import {
 /** Number of users whose records are read at the same time. */
 const concurrency = 50;
 
-/** The records from which a board is rebuilt. */
 export interface RebuildSource {
   /** Everyone who may belong on the board, in any order; repeated ids are processed again. */
   readonly users: AsyncIterable<string>;
@@ -145,14 +144,12 @@ async function* batchesOf(users: AsyncIterable<string>): AsyncGenerator<readonly
   if (batch.size > 0) yield [...batch];
 }
 
-/** A board with a season of it, or null where it has none. */
 interface ReplayedBoard extends Pick<ResolvedBoard, "declaration" | "season"> {
   readonly project: Pick<ResolvedBoard["project"], "id">;
   readonly event: { readonly id: string } | null;
   readonly location: Pick<ResolvedBoard["location"], "bounds">;
 }
 
-/** Computes what a board shows of users from their recorded earnings. */
 interface BoardReplay {
   /** Computes a user's score; null: the user does not belong on the board. */
   readonly scoreOf: (user: UserEarnings) => RecordedScore | null;
@@ -269,14 +266,12 @@ const entriesMax = 100;
 /** Users whose records are read at a time. */
 const comparedUsers = 16;
 
-/** An entry with another score than its user's record has. */
 export interface Difference {
   readonly userId: string;
   readonly shown: number;
   readonly recorded: number;
 }
 
-/** A board whose leading entries can be compared. */
 export interface ComparedBoard {
   readonly address: BoardAddress;
   readonly differences: () => Promise<readonly Difference[]>;

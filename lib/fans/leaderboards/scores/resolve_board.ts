@@ -148,7 +148,6 @@ export function entryPartition({ shards }: Pick<BoardLocation, "shards">, userId
   return shards[shardOf(userId, shards.length)] ?? shards[0];
 }
 
-/** Converts a score to the one that the store orders by. */
 export function toStoredScore({ order }: Pick<BoardLocation, "order">, score: number): number {
   return order === "desc" && score !== 0 ? -score : score;
 }

@@ -233,7 +233,6 @@ async function removeUsers(
   await removeFromAll();
 }
 
-/** Lists all boards of a project and its events that may have scores. */
 async function* boardsOf(
   { store, directory, clock }: LeaderboardServices,
   projectId: string,

@@ -174,7 +174,6 @@ function projectSources(project: Project): readonly TargetSource[] {
   return sources;
 }
 
-/** Returns the sources of an event's boards and of its project's. */
 function eventSources(project: Project, event: Event): readonly TargetSource[] {
   const cached = sourcesByEvent.get(event);
   if (cached?.project === project) return cached.sources;
@@ -317,7 +316,6 @@ export function createTargetResolver(
   };
 }
 
-/** Creates the reader of the scores that users' records have for targets. */
 export function createRecordReader(
   { store, directory }: Pick<LeaderboardServices, "store" | "directory">,
   readRecordedScore: ReadRecordedScore,

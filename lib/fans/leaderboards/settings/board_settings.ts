@@ -25,7 +25,6 @@ export const shardsMax = 64;
 export const graceMsMax: number = 7 * 24 * 60 * 60 * 1_000;
 /** Default of `graceMs`: longer than recovering the work of a crashed process takes. */
 const graceMsDefault: number = 2 * 60 * 60 * 1_000;
-/** Most past seasons that a board keeps. */
 export const keepSeasonsMax = 400;
 const keepSeasonsDefault = 12;
 
@@ -57,7 +56,6 @@ export const BoardIdSchema = v.pipe(
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a leaderboard"),
 );
 
-/** Most seasons that a board may list. */
 export const seasonsMax = 200;
 
 /** Names that stand for a season found by its time, and that no season may have. */
@@ -202,7 +200,6 @@ export function defaultBoard(id: string): BoardDeclaration {
   return { ...defaults, id };
 }
 
-/** The sections of settings that declare boards. */
 const boardSections = ["leaderboards", "eventLeaderboards"] as const;
 
 /**

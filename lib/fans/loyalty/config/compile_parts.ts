@@ -70,7 +70,6 @@ export class ConfigPartsCompiler {
   readonly aggregates = new Map<string, CompiledAggregate>();
   /** The windows of all limits and caps, also of disabled rules, so that a pause does not give each user another firing. */
   readonly limitWindows = new Map<string, CounterWindow>();
-  /** The custom fields of profiles that are read. */
   readonly customFields = new Set<string>();
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #metricCaps: ReadonlyMap<string, readonly CompiledLimit[]>;
@@ -463,7 +462,6 @@ type GiftEffect = Extract<RuleEffect, { readonly user?: unknown }> & {
   readonly user: { readonly var: string };
 };
 
-/** Tests if an effect is one on another user. */
 function isGift(effect: RuleEffect): effect is GiftEffect {
   return "user" in effect && effect.user !== undefined;
 }

@@ -196,7 +196,6 @@ export function metricValues(
   );
 }
 
-/** The condition of what has none. */
 export function always(): boolean {
   return true;
 }
@@ -207,7 +206,6 @@ export function hasEntries(record: object): boolean {
   return false;
 }
 
-/** The kinds of actions and changes that trigger rules. */
 export type TriggerKind =
   | "action"
   | "metric"
@@ -226,7 +224,6 @@ export type CounterWindow =
   | { readonly kind: "buckets"; readonly unit: CountedUnit; readonly last: number }
   | { readonly kind: "streak"; readonly unit: CountedUnit };
 
-/** The day with which weeks begin. */
 export type WeekStart = LoyaltyConfig["weekStartsOn"];
 
 /** Converts a unit of the document: a week may begin on Sunday. */
@@ -294,7 +291,6 @@ const elementVariables: Readonly<Record<string, VariableDeclaration<Scope>>> = {
 
 /** Resolves the variables of the element that an action names. */
 export const elementVariable: FindVariable = path => ownValue(elementVariables, path) ?? null;
-/** The variables of the element that an action names. */
 export const elementNames: readonly string[] = Object.keys(elementVariables);
 
 export function dataNames({ data: declared }: ActionDefinition): readonly string[] {

@@ -16,7 +16,6 @@ import { issueDetail, named } from "../../../http/requests/validate.ts";
 
 type Schema<T> = v.GenericSchema<unknown, T>;
 
-/** Longest id in a configuration, in characters. */
 export const idCharactersMax = 64;
 /** Largest amount that a single effect or reward may give or take. */
 export const quantityMax = 1_000_000_000;
@@ -55,7 +54,6 @@ export const ActionNameSchema: v.GenericSchema<string, string> = v.pipe(
 );
 export const calendarUnitField: Schema<CalendarUnit> = v.picklist(calendarUnits);
 
-/** Returns the schema of a whole number between bounds. */
 export function integerBetween(least: number, most: number): Schema<number> {
   return v.pipe(v.number(), v.safeInteger(), v.minValue(least), v.maxValue(most));
 }
@@ -105,7 +103,6 @@ export function choiceOf<const T extends readonly v.GenericSchema[]>(
   return v.lazy((input): Schema<v.InferOutput<T[number]>> => (input === undefined ? all : pick(input)));
 }
 
-/** Checks whether an input is an object with this member. */
 export function hasMember(input: unknown, name: string): boolean {
   return typeof input === "object" && input !== null && name in input;
 }

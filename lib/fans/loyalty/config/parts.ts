@@ -333,7 +333,6 @@ export type Product = Immutable<v.InferOutput<typeof ProductSchema>>;
 
 const urlCharactersMax = 1_024;
 
-/** The types of the transactions in the history of a user. */
 export const transactionTypes = [
   "actionRewarded",
   "missionCompleted",

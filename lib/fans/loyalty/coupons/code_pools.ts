@@ -29,19 +29,13 @@ import {
 import { keyName } from "../../../storage/names.ts";
 import type { LoyaltyServices } from "../services.ts";
 
-/** Most codes that are added at a time. */
 export const codesAddedMax = 10_000;
-/** Most codes that one commit adds. */
 const codesPerCommitMax = 400;
-/** Most codes that a pool ever has. */
 const poolCodesMax = 1_000_000;
 /** Most returned codes of a pool; further ones stay unused. */
 const codesReturnedMax = 1_000;
-/** The share of its codes at which a pool counts as low. */
 const lowShare = 0.1;
-/** Most wrong codes that an error names. */
 const codeErrorsMax = 100;
-/** Longest code, in characters. */
 export const poolCodeCharactersMax = 128;
 
 /** Returns true for printable ASCII without a space at either end. */
@@ -85,7 +79,6 @@ interface IssuedCode {
 /** A code in upper case, with its spelling. */
 type SpeltCode = readonly [member: string, spelling: string];
 
-/** A code that was handed out. */
 export interface PoolCode {
   readonly code: string;
   /** Unix ms, exclusive; null: never. */
@@ -190,7 +183,6 @@ async function readPool(store: Store, pool: PoolAddress): Promise<PoolRecord> {
 }
 
 export interface RedeemedCode {
-  /** The code as it was added. */
   readonly code: string;
   /** Unix ms. */
   readonly redeemedAt: number;

@@ -245,7 +245,6 @@ function takeBackEntry(
   return change.entry?.amount ?? 0;
 }
 
-/** The action that a reversed transaction belongs to. */
 export interface ReversedAction {
   readonly action: NonNullable<HistoryRecord["action"]>;
   /** When it happened, Unix ms. */

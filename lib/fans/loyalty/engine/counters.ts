@@ -23,7 +23,6 @@ import {
   type UserState,
 } from "../user/state.ts";
 
-/** The time at which something counts. */
 interface CountingTime {
   /** Unix ms. */
   readonly at: number;
@@ -469,7 +468,6 @@ function isUsable({ activatesAt }: Lot): boolean {
   return activatesAt === 0;
 }
 
-/** Returns the time a duration before another one. */
 export function earlier(at: number, duration: Duration, timeZone: string): number {
   const negative = Object.entries(duration).map(([unit, count]) => [unit, -count]);
   return addDuration(at, Object.fromEntries(negative), timeZone);

@@ -55,7 +55,6 @@ export interface Diagnostic {
    * `lapsesExhausted`: rules kept replacing expired points by points that expire.
    */
   readonly type: "roundsExhausted" | "effectsExhausted" | "lapsesExhausted";
-  /** The triggers that were left out. */
   readonly triggers: readonly string[];
 }
 
@@ -228,7 +227,6 @@ export class NextState implements UserView {
     this.#put("counters", key, subtractFromCounter(counter, window, { at, timeZone, amount, value }));
   }
 
-  /** Adds an action to the counters of its aggregates. */
   countAction(aggregates: readonly CompiledAggregate[], scope: Scope): void {
     for (const { key, window, when, amount, by } of aggregates) {
       if (!when(scope)) continue;
@@ -276,7 +274,6 @@ export class NextState implements UserView {
     return { balance: this.metric(metricId), lots };
   }
 
-  /** Takes over a change that the ledger made of an account. */
   setAccount(
     metricId: string,
     { account: { balance, lots }, entry }: AccountChange,
@@ -380,7 +377,6 @@ export class NextState implements UserView {
     return this.#limited === null ? undefined : Object.fromEntries(this.#limited);
   }
 
-  /** Drops the pending triggers, with a diagnostic where there are any. */
   dropTriggers(type: Diagnostic["type"]): void {
     const triggers = this.takeTriggers();
     if (triggers.size > 0) this.diagnostics.push({ type, triggers: [...triggers.keys()] });

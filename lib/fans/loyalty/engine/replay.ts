@@ -225,7 +225,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** The effects that an action would have. */
 export interface DryRun extends Pick<Outcome, "state" | "notifications" | "diagnostics"> {
   /** The effects of time before the action. */
   readonly settled: readonly HistoryRecord[];

@@ -15,7 +15,6 @@ import { type NextState, TransactionBuilder, type TransactionSubject } from "./n
 /** A user has this many coupons at most. An expired one is dropped first, then the oldest. */
 const couponsMax = 500;
 
-/** A reward that is not a bundle. */
 export type GrantedSingleReward = Exclude<GrantedReward, { readonly type: "reward" }>;
 
 /**
@@ -168,7 +167,6 @@ export function correctMetric(
   takeBackPoints(next, metric.id, { change: debit(next.account(metric.id), order), transaction });
 }
 
-/** A change that the ledger made of a metric. */
 interface LedgerChange {
   readonly change: AccountChange;
   readonly transaction: TransactionBuilder;
@@ -251,7 +249,6 @@ export function activationTime(
   return availableAt ?? (activatesAfter === undefined ? at : endOfDuration(at, activatesAfter, timeZone));
 }
 
-/** Finds the indexes of the milestones that were not reached before. */
 export function findReachedMilestones(next: NextState, { set }: CompiledMilestoneSet): readonly number[] {
   const value = set.measure === "earned" ? next.earned(set.metricId) : next.metric(set.metricId);
   const highest = next.milestoneProgress(set.id)?.threshold ?? Number.NEGATIVE_INFINITY;

@@ -39,7 +39,6 @@ import {
 /** One change triggers this many rounds at most. */
 const roundsMax = 8;
 
-/** The rules that a round evaluates, and those of them that fire. */
 export interface RuleRound {
   /** As it is before the round. */
   readonly next: NextState;
@@ -51,7 +50,6 @@ export interface RuleRound {
 /** Receives each round with rules before it applies. */
 export type OnRound = (round: RuleRound) => void;
 
-/** Runs the rounds that changes trigger. */
 export function runTriggered(next: NextState, onRound?: OnRound): void {
   for (let round = 0; ; round++) {
     const triggers = next.takeTriggers();
@@ -264,7 +262,6 @@ function giveCapped(
   if (given > 0) for (const { key, window } of caps) next.count(key, window, given);
 }
 
-/** Applies an effect that has a transaction of its own. */
 function applySeparateEffect(next: NextState, effect: CompiledEffect): void {
   switch (effect.type) {
     case "coupon":
@@ -325,7 +322,6 @@ function takesAction(next: NextState, of: CompiledChallenge): boolean {
   );
 }
 
-/** Starts a challenge by a rule if it may start. */
 function startChallenge(next: NextState, of: CompiledChallenge): void {
   const { id } = of.challenge;
   const stored = next.challengeProgress(id);
@@ -403,7 +399,6 @@ function completeMission(
   if (challenge.missions.every(({ id }) => missionsCompleted.includes(id))) completeChallenge(next, of);
 }
 
-/** Completes a challenge, and gives its rewards. */
 function completeChallenge(next: NextState, of: CompiledChallenge): void {
   const progress = openRun(next, of);
   if (progress === null) return;

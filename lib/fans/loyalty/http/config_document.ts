@@ -5,7 +5,6 @@ import { compileConfig } from "../config/compile.ts";
 
 export const configurationType = "loyalty_configurations";
 
-/** Most errors of a document that one answer lists. */
 export const documentErrorsMax = 500;
 
 type Members = Readonly<Record<string, unknown>>;

@@ -9,11 +9,9 @@ import { historyPageMax } from "../user/read_history.ts";
 
 /** Longest text in an action's data, in characters. */
 export const dataTextCharactersMax = 1_024;
-/** Most properties of an action's data. */
 export const dataPropertiesMax = 64;
 /** Longest name of a property of an action's data, in characters. */
 export const dataNameCharactersMax = 64;
-/** Longest action id, in characters. */
 export const actionIdCharactersMax = 128;
 
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");

@@ -130,7 +130,6 @@ export function configurationReply<const S extends 200 | 201>(
   return json(status, { data }, { etag: versionTag(version.number) });
 }
 
-/** Makes the resource of a version, with its document where one is given. */
 export function versionResource(
   id: string,
   version: LoyaltyVersion,

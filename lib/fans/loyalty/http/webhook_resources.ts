@@ -80,7 +80,6 @@ export const ReplayDocument = named(
   }),
 );
 
-/** Makes the resource of a webhook, with its secret where one is given. */
 export function webhookResource(
   { id, url, events }: WebhookDefinition,
   status: WebhookStatus,

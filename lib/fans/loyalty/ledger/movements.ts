@@ -37,7 +37,6 @@ function insertionIndex(lots: readonly Lot[], lot: Lot): number {
   return low;
 }
 
-/** The points of usable and pending lots, and the numbers of these lots. */
 interface Totals {
   readonly usable: number;
   readonly pending: number;
@@ -61,7 +60,6 @@ export function pointsOutside(balance: number, lots: readonly Lot[]): number {
   return balance - totalsOf(lots).usable;
 }
 
-/** Returns the part of an amount that pays a debt. */
 export function debtPayment(amount: number, outside: number): number {
   return outside < 0 ? Math.min(amount, -outside) : 0;
 }

@@ -115,7 +115,6 @@ class EntryReplay {
   readonly #isComplete: boolean;
   readonly #lots = new Map<string, TrackedLot>();
   #sum: number | null;
-  /** The `balanceAfter` of the last entry. */
   #balance: number | null;
   #errors: string[] = [];
 
@@ -152,7 +151,6 @@ class EntryReplay {
     return this.#errors;
   }
 
-  /** Returns the differences between stored lots and the replayed ones. */
   differences(lots: readonly Lot[]): readonly string[] {
     const stored = new Map(lots.map(lot => [lot.id, lot]));
     const missing = [...this.#lots.values()].flatMap(({ lot, isKnown }) =>

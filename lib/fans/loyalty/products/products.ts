@@ -27,13 +27,11 @@ import {
 } from "./redemptions.ts";
 import { createStocks } from "./stock.ts";
 
-/** A product as a user sees it. */
 export interface ProductView extends Omit<Product, "stock" | "fulfilment" | "enabled" | "when"> {
   readonly stock: { readonly type: "unlimited" } | { readonly type: "limited"; readonly available: number };
   readonly fulfilment: Pick<Fulfilment, "type">;
   /** True where the user could redeem one of it now. */
   readonly canRedeem: boolean;
-  /** Reasons why not. */
   readonly reasons: readonly RedemptionFault[];
 }
 

@@ -43,7 +43,6 @@ import {
 } from "./orders.ts";
 import type { ProductAddress, Stocks } from "./stock.ts";
 
-/** A redemption with the user's state after it. */
 export interface RedemptionResult {
   readonly redemption: Redemption;
   readonly state: UserState;
@@ -371,7 +370,6 @@ function parseRedemption(stored: Stored): Redemption {
   return JSON.parse(stored.value) as Redemption;
 }
 
-/** Finds a redemption that is not finished. */
 export function openRedemption({ redemptions }: UserState, id: string): Redemption | null {
   return redemptions.find(redemption => redemption.id === id) ?? null;
 }

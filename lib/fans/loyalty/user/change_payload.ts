@@ -95,7 +95,6 @@ export const UserCouponSchema = named(
   }),
 );
 
-/** Items and coupon that a redemption gave its user. */
 export const FulfilmentSchema = named(
   "Fulfilment",
   v.object({ type: text, coupon: v.nullable(UserCouponSchema), items: v.array(Item) }),

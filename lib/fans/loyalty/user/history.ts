@@ -46,7 +46,6 @@ export function pointDateErrors({ availableAt, expiresAt }: PointDates, now: num
 /** A reward that a back end grants, with dates of its own where it has points. */
 export type GrantedReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & PointDates);
 
-/** What a user takes over from a merged one beside points and items. */
 export interface Inheritance extends Pick<UserState, "milestones" | "challenges" | "coupons"> {
   readonly from: string;
   /** What the user had earned and spent beyond the points that go over, by metric. @default nothing */
@@ -190,7 +189,6 @@ export interface HistoryTransaction extends Transaction {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Returns the transactions of a record with their ids and times. */
 export function transactionsOf(record: HistoryEntry): readonly HistoryTransaction[] {
   const { id, at, action, transactions } = record;
   const caused =

@@ -26,7 +26,6 @@ export const notificationsMax = 100;
 /** Length of a page by default. */
 export const notificationsPageDefault = 20;
 
-/** The reads of a user's partition that the notifications are made of. */
 export const inboxReads: readonly [ReadRecord, ReadLog] = [
   { type: "record", key: "inbox" },
   { type: "log", key: "notifications", limit: notificationsMax, reverse: true },

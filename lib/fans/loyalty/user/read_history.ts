@@ -23,7 +23,6 @@ export class ReadSize {
   #records = 0;
   #bytes = 0;
 
-  /** Most records of the next read. */
   get limit(): number {
     if (this.#records === 0) return firstReadMax;
     const average = Math.max(1, this.#bytes / this.#records);
@@ -44,7 +43,6 @@ interface HistoryRange {
   readonly recordsMax: number;
 }
 
-/** Finds a record in a part of the history; null if it is not there. */
 export async function findRecord(
   store: Store,
   user: Pick<SpaceUser, "organisationId" | "userId">,
@@ -75,7 +73,6 @@ export async function* recordsIn(
   }
 }
 
-/** Returns the read of the next records, oldest first. */
 export function readNextRecords(
   cursor: string | undefined,
   range: Pick<ReadLog, "from" | "to"> = {},

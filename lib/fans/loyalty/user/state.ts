@@ -94,7 +94,6 @@ export interface Received {
   readonly coupons: readonly string[];
 }
 
-/** No deliveries. */
 export const nothingReceived: Received = { items: [], coupons: [] };
 
 /**
@@ -302,7 +301,6 @@ export async function onAccount<T>(
   }
 }
 
-/** A state whose members can be replaced. */
 export type MutableState = { -readonly [K in keyof UserState]: UserState[K] };
 
 /** Copies a state, whose records stay shared. Member by member, as a spread of so many costs ten times as much. */
@@ -367,7 +365,6 @@ interface ZoneChange {
   readonly isNew: boolean;
 }
 
-/** Returns the zone of a user after an event. */
 export function zoneAfter(
   zone: UserZone | null,
   { wanted, documentZone, at, isNew }: ZoneChange,

@@ -282,7 +282,6 @@ const isAscii = /^[\0-\x7f]*$/;
 const partBytesMax = historyBytesMax / 16;
 const partRecordsMax = historyMax / 16;
 
-/** Returns the writes that append records, and the parts of the log after them. */
 export function appendRecords(
   before: readonly HistoryPart[],
   records: readonly HistoryRecord[],
@@ -318,10 +317,8 @@ function boundedParts(parts: readonly HistoryPart[], bytes: number): readonly Hi
   return next;
 }
 
-/** Reads the generations that have marks. */
 export const reversalGenerationsRead: ReadRecord = { type: "record", key: "reversed" };
 
-/** Length of a generation, in ms. */
 const generationMs: number = 28 * 24 * 60 * 60 * 1_000;
 
 export function reversalMarksRead(recordAt: number): ReadTally {
@@ -391,7 +388,6 @@ function generationsOf(stored: Stored | null): readonly number[] {
   return stored === null ? [] : (JSON.parse(stored.value) as readonly number[]);
 }
 
-/** Length of a generation of marks, in ms. */
 export const onceGenerationMs: number = 7 * 24 * 60 * 60 * 1_000;
 /** The clocks of processes may differ by this without a repeated id counting twice at the turn of a generation. */
 const clockSkewMsMax = 60_000;
@@ -448,7 +444,6 @@ export function onceMarkWrites({ onceMarks }: UserState, { of, id }: OnceId, now
   return [mark, ...removals];
 }
 
-/** Returns the keys of all marks that a user's partition may have. */
 export function onceMarkKeys({ onceMarks: { generation } }: Pick<UserState, "onceMarks">): readonly string[] {
   return [generation - 1, generation].flatMap(one => [onceMarkKey("action", one), onceMarkKey("grant", one)]);
 }

@@ -38,7 +38,6 @@ import {
   StoredStateReader,
 } from "../user/stored_state.ts";
 
-/** A view of a user with a record of the same instant. */
 interface ReadView<T> {
   readonly view: T;
   /** True where anything is on record of the user's loyalty. */
@@ -299,7 +298,6 @@ function challengeViews(compiled: CompiledConfig, state: UserState, at: number):
   });
 }
 
-/** Lists the challenges that are in progress and shown in profiles. */
 function activeChallenges(compiled: CompiledConfig, state: UserState): readonly ChallengeView[] {
   return Object.entries(state.challenges).flatMap(([id, progress]) => {
     const of = progress.status === "in_progress" ? compiled.challenges.get(id) : undefined;
@@ -355,7 +353,6 @@ function missionView(
   return { mission, status, progress: { current, target, percent } };
 }
 
-/** Most records that a page reads. */
 const recordsMax = 1_000;
 
 /** The end of a page: after some entries of a record, newest first, or after all of them. */
@@ -370,7 +367,6 @@ interface LedgerQuery {
   readonly limit: number;
   readonly type?: LedgerEntry["type"] | undefined;
   readonly metricId?: string | undefined;
-  /** The end of the page before. */
   readonly after?: LedgerCursor | undefined;
 }
 

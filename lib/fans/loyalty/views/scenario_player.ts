@@ -40,7 +40,6 @@ import {
   type UserState,
 } from "../user/state.ts";
 
-/** A comparison of what a user has with what was expected. */
 export interface ScenarioCheck {
   readonly scenario: string;
   /** JSON Pointer of the expectation. */
@@ -194,7 +193,6 @@ class ScenarioPlayer {
     }
   }
 
-  /** Runs the decision of a command on the state of a user. */
   #run({ user, at }: StepContext, command: Command, results: readonly unknown[]): Partial<CommandResult> {
     const result = command.apply?.(this.#stateAt(user, at), results, this.#input(user)) ?? null;
     if (result === null) return {};
@@ -207,7 +205,6 @@ class ScenarioPlayer {
     this.#sold.set(key, (this.#sold.get(key) ?? 0) + quantity);
   }
 
-  /** Compares the refusal of a step with the expected one. */
   #check(step: { readonly refused?: string }, context: StepContext, run: () => void): void {
     const expected = step.refused ?? null;
     let actual: string | null = null;
@@ -256,7 +253,6 @@ class ScenarioPlayer {
     return undefined;
   }
 
-  /** Takes over an outcome, and returns its record. */
   #take(user: string, outcome: Outcome, at: number): HistoryEntry {
     const player = this.#player(user);
     const { state, notifications } = outcome;

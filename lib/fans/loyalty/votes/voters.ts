@@ -22,7 +22,6 @@ import type { ElementSource, VotedElement } from "./elements.ts";
 /** Logs among which the voters of an element are spread, so that none grows with all of them. */
 export const voterShards = 16;
 
-/** Most users of a log entry. */
 const entryUsersMax = 500;
 
 /** Time in ms after which reveals look at an element with new voters, whose reveal this process may not have heard of. */
@@ -51,7 +50,6 @@ export function votersPartition(
   return tenantPartition({ project: projectId }, "voters", id, ...shard.map(String));
 }
 
-/** Returns the read of the next voters of a shard. */
 export function readVoters(cursor: string | null, limit: number): ReadLog {
   const read: ReadLog = { type: "log", key, limit };
   return cursor === null ? read : { ...read, cursor };

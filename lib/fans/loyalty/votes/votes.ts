@@ -84,7 +84,6 @@ export function voteClosed(): AppError {
   return new AppError("vote_closed", "Cannot vote for the element as it is not open in a show of the user");
 }
 
-/** Creates the error for a user who has voted as often as allowed. */
 export function voteLimit(): AppError {
   return new AppError(
     "vote_limit",
@@ -336,7 +335,6 @@ export interface RevealState {
   readonly paidAt: number;
 }
 
-/** Returns the read of what reveals need of the votes that were reported as actions. */
 export function readRevealState(
   element: VotedElement,
   publishedAt: number,
@@ -386,12 +384,10 @@ export function revealWrites(
   ];
 }
 
-/** Returns the keys of all tallies that a user has. */
 export function votesKeys({ votes }: Pick<UserState, "votes">): readonly string[] {
   return votes.map(([generation]) => votesKey(generation));
 }
 
-/** Returns the id of the element that a field is about. */
 function elementOf(field: string): string {
   return field.split(" ", 1)[0] ?? "";
 }

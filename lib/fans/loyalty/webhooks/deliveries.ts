@@ -61,11 +61,9 @@ export interface StoredDelivery extends WebhookDelivery {
   /** Unix ms since which it waits. */
   readonly since: number;
   readonly attempts: number;
-  /** The reason of the last failure; null: there was none. */
   readonly reason: string | null;
 }
 
-/** A message that was given up. */
 export interface WebhookDeadLetter extends StoredDelivery {
   readonly deliveryId: string;
   /** Unix ms at which it was given up. */
@@ -128,7 +126,6 @@ function waitingDeliveries({ store, clock }: Pick<WebhookServices, "store" | "cl
         },
       });
     },
-    /** Returns the messages that are due, longest due first. */
     async due(address: WebhookAddress): Promise<readonly StoredDelivery[]> {
       const [{ entries }] = await store.read(webhookPartition(address), [
         { type: "board", key: waiting, max: clock(), limit: deadLettersPageMax },
@@ -147,7 +144,6 @@ function waitingDeliveries({ store, clock }: Pick<WebhookServices, "store" | "cl
     async defer(address: WebhookAddress, delivery: StoredDelivery, at: number): Promise<void> {
       await store.commit(webhookPartition(address), { writes: waitingWrites(delivery, at) });
     },
-    /** Removes a message that was delivered. */
     async remove(address: WebhookAddress, messageId: string): Promise<void> {
       await store.commit(webhookPartition(address), { writes: removalWrites(deliveryIdOf(messageId)) });
     },
@@ -488,7 +484,6 @@ export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" 
   return {
     load,
     cached,
-    /** Records that a message was delivered. */
     async recordSuccess(address: WebhookAddress, url: string): Promise<void> {
       const { failingSince } = await cached(address, url);
       if (failingSince === null) return;

@@ -172,7 +172,6 @@ interface Message {
   readonly user: SpaceUser;
   readonly webhook: WebhookDefinition;
   readonly transaction: HistoryTransaction;
-  /** The failure of the last attempt. */
   readonly before: EntryFailure | undefined;
 }
 
@@ -228,7 +227,6 @@ const perSpaceMax = 16;
 /** A queue of users whose changes are to be sent. Spaces take turns; within one the users come in their order. */
 export class FairUserQueue {
   readonly #bySpace = new Map<string, Map<string, SpaceUser>>();
-  /** Number of users of a space that are in process. */
   readonly #underWay = new Map<string, number>();
   #size = 0;
 

@@ -23,7 +23,6 @@ const leaseMs = 1_200_000;
 const workMsMax = 60_000;
 /** Pause in ms after work on a webhook has failed. */
 const retryMs = 60_000;
-/** Most webhooks of one round. */
 const roundMax = 100;
 
 export function createWebhookOutbox(services: SendingServices) {
