@@ -59,14 +59,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
         ? answerLast(request, request.body, bun, answer)
         : answer(request, bun),
   });
-  let stopped: Promise<boolean> | null = null;
-  return {
-    url: baseUrl(host, server.port),
-    stop({ drainMs = 0 } = {}) {
-      stopped ??= gate.drain(drainMs, () => stop(server, gate, graceMsMax));
-      return stopped;
-    },
-  };
+  return gate.serverAt(baseUrl(host, server.port), () => stop(server, gate, graceMsMax));
 }
 
 /**

@@ -46,14 +46,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
     { hostname: host, port, onListen: () => {} },
     fetchServer(handler, gate, (_, { remoteAddr }: DenoPeer) => remoteAddr.hostname),
   );
-  let stopped: Promise<boolean> | null = null;
-  return {
-    url: baseUrl(host, server.addr.port),
-    stop({ drainMs = 0 } = {}) {
-      stopped ??= gate.drain(drainMs, () => stop(server, gate, graceMsMax));
-      return stopped;
-    },
-  };
+  return gate.serverAt(baseUrl(host, server.addr.port), () => stop(server, gate, graceMsMax));
 }
 
 async function stop(server: DenoServer, gate: Gate, graceMsMax: number): Promise<boolean> {

@@ -88,14 +88,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   server.on("clientError", answerUnreadable);
   await listen(server, host, port);
   const address = server.address() as AddressInfo;
-  let stopped: Promise<boolean> | null = null;
-  return {
-    url: baseUrl(host, address.port),
-    stop({ drainMs = 0 } = {}) {
-      stopped ??= gate.drain(drainMs, () => stop(server, gate, graceMsMax));
-      return stopped;
-    },
-  };
+  return gate.serverAt(baseUrl(host, address.port), () => stop(server, gate, graceMsMax));
 }
 
 function listener(handler: Handler, gate: Gate): Listen {

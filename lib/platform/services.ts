@@ -23,8 +23,7 @@ import { createLoyaltyVersions } from "../fans/directory/loyalty_versions.ts";
 import type { Directory, LoyaltyVersions } from "../fans/directory/mod.ts";
 import { Places } from "../fans/directory/records.ts";
 import { Exports } from "../fans/exports/mod.ts";
-import { createIdentity, createNoMailer, type IdentityServices } from "../fans/identity/create_identity.ts";
-import type { AccountMerge, User } from "../fans/identity/mod.ts";
+import { createIdentity, createNoMailer } from "../fans/identity/create_identity.ts";
 import type { ExchangeContext } from "../fans/identity/token_exchange.ts";
 import { isVerifiedUser } from "../fans/identity/users.ts";
 import { createLeaderboards } from "../fans/leaderboards/leaderboards.ts";
@@ -111,7 +110,6 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
   const quotas = resolveRateLimits(options.rateLimits);
-  const known = { directory, loyalty };
   const identity = createIdentity({
     ...shared,
     issuer,
@@ -121,13 +119,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     limiter: options.limiter === "off" ? undefined : options.limiter,
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
-    onRemove: leaderboards.removeUser,
-    forgetUser: removalOf({ ...known, leaderboards }, "removeUser"),
-    forgetIdleUser: removalOf({ ...known, leaderboards }, "removeUnusedUser"),
-    isReported: isReported(known),
-    isWorthKeeping: hasTransactions(known),
-    listAgain: listAgain(known),
-    mergeUsers: mergeLoyalty(known),
+    ...usersElsewhere({ directory, loyalty, leaderboards }),
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
@@ -269,70 +261,45 @@ function createAuthoring(
   return { authors, control: control ?? null, cursors, roles };
 }
 
-function mergeLoyalty({
+/** What identity asks of loyalty and boards about the users of a project, which it knows by their ids alone. */
+function usersElsewhere({
   directory,
   loyalty,
-}: Pick<Services, "directory" | "loyalty">): (merge: AccountMerge) => Promise<void> {
-  return async ({ projectId, from, into }) => {
+  leaderboards,
+}: Pick<Services, "directory" | "loyalty" | "leaderboards">) {
+  const find = async (projectId: string, userId: string) => {
     const project = await directory.project(projectId);
-    if (project === null) return;
-    const { organisationId, spaceId } = project;
-    const common = { organisationId, spaceId, projectId };
-    await loyalty.merge({ ...common, userId: from }, { ...common, userId: into });
+    if (project === null) return null;
+    return { organisationId: project.organisationId, spaceId: project.spaceId, projectId, userId };
   };
-}
-
-/** Removes a user from the other areas. Loyalty goes first, so that it feeds no board afterwards. */
-function removalOf(
-  { directory, loyalty, leaderboards }: Pick<Services, "directory" | "loyalty" | "leaderboards">,
-  remove: "removeUser" | "removeUnusedUser",
-): IdentityServices["forgetUser"] {
-  return async (projectId, userId) => {
-    const project = await directory.project(projectId);
-    if (project !== null) await loyalty[remove]({ organisationId: project.organisationId, userId });
-    await leaderboards.removeUser(projectId, userId);
-  };
-}
-
-/** Finds users of a project whom back ends reported and who never signed up. */
-function isReported({
-  directory,
-  loyalty,
-}: Pick<Services, "directory" | "loyalty">): IdentityServices["isReported"] {
-  return async (projectId, userId) => {
-    const project = await directory.project(projectId);
-    return (
-      project !== null &&
-      (await loyalty.isKept({ organisationId: project.organisationId, userId }, projectId))
-    );
-  };
-}
-
-function listAgain({
-  directory,
-  loyalty,
-}: Pick<Services, "directory" | "loyalty">): IdentityServices["listAgain"] {
-  return async (projectId, userId) => {
-    const project = await directory.project(projectId);
-    if (project === null) return;
-    const { organisationId, spaceId } = project;
-    await loyalty.listAgain({ organisationId, spaceId, projectId, userId });
-  };
-}
-
-/** Keeps idle users who have transactions; a rewards profile alone is created by reading it. */
-function hasTransactions({
-  directory,
-  loyalty,
-}: Pick<Services, "directory" | "loyalty">): (
-  projectId: string,
-  user: Pick<User, "userId">,
-) => Promise<boolean> {
-  return async (projectId, { userId }) => {
-    const project = await directory.project(projectId);
-    if (project === null) return true;
-    const { organisationId, spaceId } = project;
-    const history = await loyalty.history({ organisationId, spaceId, projectId, userId }, {});
-    return history.length > 0;
-  };
+  // Loyalty goes first, so that it feeds no board afterwards.
+  const removal =
+    (remove: "removeUser" | "removeUnusedUser") => async (projectId: string, userId: string) => {
+      const user = await find(projectId, userId);
+      if (user !== null) await loyalty[remove](user);
+      await leaderboards.removeUser(projectId, userId);
+    };
+  return {
+    onRemove: leaderboards.removeUser,
+    forgetUser: removal("removeUser"),
+    forgetIdleUser: removal("removeUnusedUser"),
+    /** Finds users whom back ends reported and who never signed up. */
+    async isReported(projectId, userId) {
+      const user = await find(projectId, userId);
+      return user !== null && (await loyalty.isKept(user, projectId));
+    },
+    /** Keeps idle users who have transactions; a rewards profile alone is created by reading it. */
+    async isWorthKeeping(projectId, { userId }) {
+      const user = await find(projectId, userId);
+      return user === null || (await loyalty.history(user, {})).length > 0;
+    },
+    async listAgain(projectId, userId) {
+      const user = await find(projectId, userId);
+      if (user !== null) await loyalty.listAgain(user);
+    },
+    async mergeUsers({ projectId, from, into }) {
+      const user = await find(projectId, into);
+      if (user !== null) await loyalty.merge({ ...user, userId: from }, user);
+    },
+  } satisfies Partial<Parameters<typeof createIdentity>[0]>;
 }

@@ -71,10 +71,20 @@ export class Gate {
     return this.#stopping.signal;
   }
 
-  /** Asks clients to close their connections, with each answer, for a time in ms. Then closes the server. */
-  drain(ms: number, close: () => Promise<boolean>): Promise<boolean> {
-    this.#draining = true;
-    return ms === 0 ? close() : new Promise(resolve => setTimeout(resolve, ms)).then(close);
+  /** Returns the server behind the gate: a stop asks clients to close their connections, with each answer, before it closes. */
+  serverAt(url: string, close: () => Promise<boolean>): Server {
+    let stopped: Promise<boolean> | null = null;
+    const drain = (ms: number): Promise<boolean> => {
+      this.#draining = true;
+      return ms === 0 ? close() : new Promise(resolve => setTimeout(resolve, ms)).then(close);
+    };
+    return {
+      url,
+      stop({ drainMs = 0 } = {}) {
+        stopped ??= drain(drainMs);
+        return stopped;
+      },
+    };
   }
 
   /** True while the server stops and connections should not be kept. */
