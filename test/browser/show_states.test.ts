@@ -196,6 +196,17 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     assert.deepEqual(faults, []);
   });
 
+  it("says once that no show is planned, at Now and under Events", async () => {
+    const { page, faults } = await world.visit(`?project=${ids.otherProject}`);
+    await page.getByText("No show is planned").waitFor();
+    await assertAccessible(page);
+    await picture(page, "no-show");
+    await page.getByRole("link", { name: "Events" }).click();
+    await page.getByRole("link", { name: "Events" }).and(page.locator("[aria-current]")).waitFor();
+    await page.getByText("No show is planned").waitFor();
+    assert.deepEqual(faults, []);
+  });
+
   it("refuses a country that the project does not serve", async () => {
     const other = await openShowWorld({ settings: { location: { allow: ["DE"] } } });
     const { page, faults } = await other.visit();

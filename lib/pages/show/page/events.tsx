@@ -29,28 +29,32 @@ export function Events({
   // An event that has gone is in the list that came with the page.
   const left = show.refusal.value === null ? events : events.filter(({ id }) => id !== event);
   const sorted = [...left].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  const words = note ?? (sorted.length === 0 ? t("noShow") : undefined);
   return (
     <section class="events">
-      {note !== undefined && <p class="card empty">{note}</p>}
-      <h2>{t("otherShows", { name: project.name })}</h2>
-      {sorted.length === 0 && <p class="card empty">{t("noShow")}</p>}
-      <ul>
-        {sorted.map(({ id, name, state, start_at: at }) => (
-          <li key={id}>
-            <a
-              class="card"
-              href={eventAddress(id)}
-              {...(id === event && { "aria-current": "true" as const })}
-            >
-              <strong dir="auto">{name}</strong>
-              <span class="state" data-state={state}>
-                {t(state === "current" ? "running" : state === "future" ? "future" : "past")}
-              </span>
-              {at !== null && <span class="quiet">{moment(at * 1_000, now)}</span>}
-            </a>
-          </li>
-        ))}
-      </ul>
+      {words !== undefined && <p class="card empty">{words}</p>}
+      {sorted.length > 0 && (
+        <>
+          <h2>{t("otherShows", { name: project.name })}</h2>
+          <ul>
+            {sorted.map(({ id, name, state, start_at: at }) => (
+              <li key={id}>
+                <a
+                  class="card"
+                  href={eventAddress(id)}
+                  {...(id === event && { "aria-current": "true" as const })}
+                >
+                  <strong dir="auto">{name}</strong>
+                  <span class="state" data-state={state}>
+                    {t(state === "current" ? "running" : state === "future" ? "future" : "past")}
+                  </span>
+                  {at !== null && <span class="quiet">{moment(at * 1_000, now)}</span>}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </section>
   );
 }
