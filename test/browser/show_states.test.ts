@@ -5,7 +5,15 @@ import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
-import { field, openShowWorld, pastCachesMs, picture, question, type ShowWorld } from "./_show.ts";
+import {
+  field,
+  openShowWorld,
+  pastCachesMs,
+  picture,
+  question,
+  type ShowWorld,
+  waitForFigure,
+} from "./_show.ts";
 import { assertAccessible, assertFits, holdClock } from "./_studio.ts";
 
 describe("the states of the show", { skip: browserAvailable() }, () => {
@@ -205,6 +213,41 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Events" }).and(page.locator("[aria-current]")).waitFor();
     await page.getByText("No show is planned").waitFor();
     assert.deepEqual(faults, []);
+  });
+
+  it("lists no hidden board, also not one that is hidden meanwhile, and shows the others on", async () => {
+    const boards = (hidden: readonly string[]) =>
+      ["overall", "goals", "laps"].map(id => ({ id, ...(hidden.includes(id) && { visibility: "hidden" }) }));
+    const other = await openShowWorld({ settings: { leaderboards: boards(["laps"]) } });
+    const ofEvent = field("leaderboard_id", "event:nobody");
+    await other.publish("leaderboard", { custom_fields: [ofEvent] });
+    await other.publish("leaderboard", { custom_fields: [field("leaderboard_id", "goals")] });
+    const { page, faults } = await other.visit(`?event=${other.event}#/board/laps`);
+    const tabs = page.locator(".tabs a");
+    await page.getByText("Nobody yet. Be the first.").waitFor();
+    assert.deepEqual(await tabs.allTextContents(), ["Overall", "Goals"]);
+    await page.goto(`${other.url}/show?event=${other.event}#/`);
+    // Nobody has declared the board of the first element.
+    await page.getByText("There is no board").waitFor();
+    await page.getByRole("link", { name: "Goals" }).waitFor();
+    await page.goto(`${other.url}/show?event=${other.event}#/board/goals`);
+    await page.getByText("Nobody yet. Be the first.").waitFor();
+    const attributes = { services: { leaderboards: boards(["goals", "laps"]) } };
+    const project = { type: "projects", id: ids.project, attributes };
+    assert.equal((await other.author("PATCH", `/projects/${ids.project}`, project)).status, 204);
+    other.clock.advance(pastCachesMs);
+    await page.clock.runFor(10_000);
+    await tabs.getByText("Goals").waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "Final" }).waitFor();
+    const fan = await other.fan("Ann");
+    const place = `/projects/${ids.project}/leaderboards/overall/users/${fan.userId}`;
+    const written = await other.call(place, { method: "PUT", token: other.token, body: { score: 5 } });
+    assert.equal(written.status, 200);
+    await waitForFigure(other, page.getByText("Ann"));
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.getByText("There is no board").nth(1).waitFor();
+    assert.deepEqual(faults, []);
+    await other.dispose();
   });
 
   it("refuses a country that the project does not serve", async () => {

@@ -340,8 +340,8 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await world.publish("message", { custom_fields: [field("title", "Three"), field("body", "3")] });
     // A board that nobody has declared does not end the show.
     await page.getByRole("heading", { name: "Three" }).waitFor();
-    await until("the page asks for the boards of the project alone", () =>
-      asked.some(url => /boards=&projectBoards=\w/.test(url)),
+    await until("the page asks for the boards that there are", () =>
+      asked.some(url => /boards=overall(,|%2C)round_3&projectBoards=\w/.test(url)),
     );
     assert.deepEqual(faults, []);
   });

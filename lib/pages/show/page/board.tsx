@@ -11,7 +11,7 @@ import { boardName, clockTime, t } from "./texts.ts";
 const aroundLimit = 5;
 
 export function Board({ show, rest }: { readonly show: Show; readonly rest: string }) {
-  const boards = [...show.data.boards, ...show.eventBoards.value.map(id => eventBoard + id)];
+  const { listedBoards: boards } = show;
   const id = boards.find(each => each === rest) ?? boards[0];
   if (id === undefined) return <p class="card empty">{t("noBoards")}</p>;
   return (

@@ -177,15 +177,17 @@ function Reward({ show, item }: ItemProps) {
 function Leaders({ show, item }: ItemProps) {
   const id = boardOf(item);
   const limit = Number(fieldOf(item.custom_fields, "limit") ?? 10);
+  const isListed = show.listedBoards.includes(id);
   const board = show.boards.get(id)?.value;
   return (
     <>
       <div class="head">
         <h2 id={`t-${item.id}`}>{t("board")}</h2>
-        {show.boards.has(id) && <a href={`#/board/${encodeURIComponent(id)}`}>{boardName(id)}</a>}
+        {isListed && <a href={`#/board/${encodeURIComponent(id)}`}>{boardName(id)}</a>}
       </div>
       <Rows entries={(board?.data ?? []).slice(0, limit)} userId={show.fan.value?.userId} />
       {board?.data.length === 0 && <p class="quiet">{t("emptyBoard")}</p>}
+      {!isListed && <p class="quiet">{t("noBoards")}</p>}
     </>
   );
 }

@@ -167,9 +167,7 @@ function Ended({ show }: { readonly show: Show }) {
 
 function Sections({ show, place }: { readonly show: Show; readonly place: Place }) {
   const shown = places.filter(
-    each =>
-      (each !== "board" || show.data.boards.length > 0 || show.eventBoards.value.length > 0) &&
-      (each !== "shop" || place === "shop"),
+    each => (each !== "board" || show.listedBoards.length > 0) && (each !== "shop" || place === "shop"),
   );
   return (
     <nav aria-label={t("sections")}>
