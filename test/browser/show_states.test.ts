@@ -239,11 +239,18 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.clock.runFor(10_000);
     await tabs.getByText("Goals").waitFor({ state: "detached" });
     await page.getByRole("heading", { name: "Final" }).waitFor();
-    const fan = await other.fan("Ann");
-    const place = `/projects/${ids.project}/leaderboards/overall/users/${fan.userId}`;
-    const written = await other.call(place, { method: "PUT", token: other.token, body: { score: 5 } });
-    assert.equal(written.status, 200);
-    await waitForFigure(other, page.getByText("Ann"));
+    for (const [name, score] of [
+      ["Ann", 5],
+      ["Ben", 9],
+    ] as const) {
+      const { userId } = await other.fan(name);
+      const place = `/projects/${ids.project}/leaderboards/overall/users/${userId}`;
+      const written = await other.call(place, { method: "PUT", token: other.token, body: { score } });
+      assert.equal(written.status, 200);
+      await waitForFigure(other, page.getByText(name));
+    }
+    await page.getByRole("listitem").filter({ hasText: "Ann" }).getByText("down 1 place").waitFor();
+    await assertAccessible(page);
     await page.getByRole("link", { name: "Now" }).click();
     await page.getByText("There is no board").nth(1).waitFor();
     assert.deepEqual(faults, []);

@@ -136,6 +136,38 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     recorder.close();
   });
 
+  it("says once that an element is new, has results or has closed, and what a vote won", async () => {
+    const polls = ["Extra time?", "A goal?"].map(text => question(text, "Yes", "No"));
+    const first = await world.publish("poll", { ...polls[0], reveal_results_mode: "manual" });
+    const { page, faults } = await world.visit();
+    const card = (name: string) => page.getByRole("article", { name });
+    await card("Extra time?").getByRole("button", { name: "Yes" }).click();
+    await page.getByRole("link", { name: "Me" }).click();
+    await page.locator("dd").getByText("5", { exact: true }).first().waitFor();
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.evaluate(() => {
+      const said: (string | null)[] = [];
+      const line = document.querySelector("[role=status]") as Element;
+      new MutationObserver(() => said.push(line.textContent)).observe(line, {
+        characterData: true,
+        childList: true,
+        subtree: true,
+      });
+      Object.assign(globalThis, { said });
+    });
+    const said = page.getByRole("status");
+    await world.change(first, { action: "reveal_results" });
+    await waitForFigure(world, said.getByText("Results: Extra time?"));
+    await world.change(first, { action: "stop" });
+    await waitForFigure(world, said.getByText("Closed: Extra time?"));
+    await world.publish("poll", polls[1] ?? {});
+    await card("A goal?").getByRole("button", { name: "Yes" }).click();
+    await said.getByText("+5 points").waitFor();
+    const heard = await page.evaluate(() => (globalThis as { readonly said?: unknown }).said);
+    assert.deepEqual(heard, ["Results: Extra time?", "Closed: Extra time?", "New: A goal?", "+5 points"]);
+    assert.deepEqual(faults, []);
+  });
+
   it("rates by radio buttons with labels, and shows the mean", async () => {
     await world.publish("rating", {
       question: { fields: [field("question", "How was it?")] },

@@ -91,7 +91,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.locator(".board li").nth(1).waitFor();
     await page.clock.runFor(1_000);
     await score(second, 9);
-    await page.locator('.change[data-climbed="up"]').waitFor();
+    await page.getByRole("img", { name: "up 1 place" }).waitFor();
     const board = await page
       .locator(".board li")
       .evaluateAll(list =>

@@ -61,6 +61,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.down("t");
     await page.keyboard.down("t");
     await zone(page, "On air").getByText("Two").waitFor();
+    await page.getByRole("status").getByText("On air: Two").waitFor({ state: "attached" });
     await page.keyboard.up("t");
     assert.equal(sent.length, 1);
     assert.equal(await stateOf(show.elements[1]), "current");
@@ -319,6 +320,24 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     assert.deepEqual(await places(), before);
     assert.equal(await button("Start the show").getAttribute("aria-disabled"), "true");
     assert.deepEqual(faults, []);
+  });
+
+  it("shows a dash in place of a figure that it has not heard", async () => {
+    const show = await openShow(world, ["One"]);
+    const { page } = await world.open(`#/events/${show.event}`);
+    const figure = (label: string, value: string) =>
+      page.locator(".figure").filter({ hasText: label }).getByText(value, { exact: true });
+    await figure("actions", "0").waitFor();
+    let answer: (() => void) | undefined;
+    const held = new Promise<void>(resolve => {
+      answer = resolve;
+    });
+    await page.route("**/livestats.json", route => held.then(() => route.continue()));
+    await page.reload();
+    for (const label of ["actions", "per second"]) await figure(label, "–").waitFor();
+    await figure("–", "connecting").waitFor();
+    answer?.();
+    for (const label of ["actions", "per second"]) await figure(label, "0").waitFor();
   });
 
   /** Returns the token of somebody who may watch. */

@@ -1,6 +1,7 @@
 /** What several parts have: a title, the time left, what has become of the fan's vote, and the rows of a board. */
 
 import { type Signal, useComputed } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { LeaderboardEntry } from "../../../client/mod.ts";
 import { titleOf } from "./content.tsx";
 import type { Item, Show, Stat } from "./show.ts";
@@ -126,18 +127,45 @@ interface RowsProps {
   readonly userId: string | undefined;
 }
 
+/** Returns by how many places each entry climbed when places changed last; below 0 where it fell. */
+export function useMoves(entries: readonly LeaderboardEntry[]): (entry: LeaderboardEntry) => number {
+  const ranks = entries.map(({ userId, rank }) => [userId, rank] as const);
+  const seen = useRef({ text: "", now: new Map(ranks), before: new Map(ranks) });
+  const text = ranks.join();
+  if (seen.current.text !== text) seen.current = { text, now: new Map(ranks), before: seen.current.now };
+  const { before } = seen.current;
+  return ({ userId, rank }) => (before.get(userId) ?? rank) - rank;
+}
+
+/** How far an entry has moved, in signs and in words. */
+export function Moved({ by }: { readonly by: number }) {
+  if (by === 0) return <span class="moved" />;
+  const count = Math.abs(by);
+  return (
+    <span class="moved" data-up={by > 0}>
+      <span aria-hidden="true">
+        {by > 0 ? "▲" : "▼"}
+        {number(count)}
+      </span>
+      <span class="hidden">{t(by > 0 ? "climbed" : "fell", { count })}</span>
+    </span>
+  );
+}
+
 /** The rows of a board, the fan's own one marked. */
 export function Rows({ entries, userId }: RowsProps) {
+  const movesOf = useMoves(entries);
   return (
     <ol class="rows">
-      {entries.map(({ userId: id, rank, score, publicProfile }) => (
-        <li key={id} data-mine={id === userId} data-rank={rank}>
-          <span class="rank">{number(rank)}</span>
+      {entries.map(entry => (
+        <li key={entry.userId} data-mine={entry.userId === userId} data-rank={entry.rank}>
+          <span class="rank">{number(entry.rank)}</span>
           <span class="name" dir="auto">
-            {publicProfile.username || t("guest")}
-            {id === userId && <span class="note">{t("you")}</span>}
+            {entry.publicProfile.username || t("guest")}
+            {entry.userId === userId && <span class="note">{t("you")}</span>}
           </span>
-          <span class="points">{number(score)}</span>
+          <Moved by={movesOf(entry)} />
+          <span class="points">{number(entry.score)}</span>
         </li>
       ))}
     </ol>

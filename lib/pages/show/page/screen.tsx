@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Qr } from "../../shared/page/qr.tsx";
 import { fieldOf, linkOf, Picture, Rich, textOf, titleOf } from "./content.tsx";
 import { choices } from "./elements.tsx";
-import { deadlineOf, isOpen, isQuiz } from "./parts.tsx";
+import { deadlineOf, isOpen, isQuiz, Moved, useMoves } from "./parts.tsx";
 import { boardOf, type Item, type Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, number, percent, t } from "./texts.ts";
@@ -387,36 +387,22 @@ function Reward({ show, item, isOverlay }: ItemProps & { readonly isOverlay: boo
 function Leaders({ show, item }: ItemProps) {
   const id = boardOf(item);
   const entries = show.boards.get(id)?.value?.data.slice(0, leadersMax) ?? [];
-  const ranks = entries.map(({ userId, rank }) => [userId, rank] as const);
-  const seen = useRef({ text: "", now: new Map(ranks), before: new Map(ranks) });
-  const text = ranks.join();
-  if (seen.current.text !== text) seen.current = { text, now: new Map(ranks), before: seen.current.now };
-  const { before } = seen.current;
+  const movesOf = useMoves(entries);
   return (
     <>
       <h2>{boardName(id)}</h2>
       <ol class="leaders">
-        {entries.map(({ userId, rank, score, publicProfile }) => (
-          <li key={userId} data-rank={rank}>
-            <span class="rank">{number(rank)}</span>
+        {entries.map(entry => (
+          <li key={entry.userId} data-rank={entry.rank}>
+            <span class="rank">{number(entry.rank)}</span>
             <span class="name" dir="auto">
-              {publicProfile.username || t("guest")}
+              {entry.publicProfile.username || t("guest")}
             </span>
-            <Moved by={(before.get(userId) ?? rank) - rank} />
-            <span class="points">{number(score)}</span>
+            <Moved by={movesOf(entry)} />
+            <span class="points">{number(entry.score)}</span>
           </li>
         ))}
       </ol>
     </>
-  );
-}
-
-function Moved({ by }: { readonly by: number }) {
-  if (by === 0) return <span class="moved" />;
-  return (
-    <span class="moved" data-up={by > 0}>
-      {by > 0 ? "▲" : "▼"}
-      {number(Math.abs(by))}
-    </span>
   );
 }

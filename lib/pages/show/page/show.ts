@@ -192,7 +192,11 @@ export class Show {
       this.#arrival = setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
     setInterval(() => {
       // The next round reads what this one could not.
-      if (!document.hidden && this.fan.value !== null) this.#readNotices().catch(() => {});
+      if (!document.hidden && this.fan.value !== null)
+        this.#readNotices().then(
+          titles => this.#sayAll(titles),
+          () => {},
+        );
     }, noticesMs);
     // What a device that slept shows is old.
     setInterval(() => this.time.sleptFor() > 0 && this.retry(), 1_000);
@@ -238,7 +242,8 @@ export class Show {
       this.notices.value = [];
       return;
     }
-    await Promise.allSettled([this.votes.read(), this.readPoints(), this.#readNotices()]);
+    const [notices] = await Promise.allSettled([this.#readNotices(), this.votes.read(), this.readPoints()]);
+    if (notices.status === "fulfilled") this.#sayAll(notices.value);
   }
 
   async readPoints(): Promise<void> {
@@ -251,13 +256,22 @@ export class Show {
     if (JSON.stringify(metrics) !== JSON.stringify(this.points.value)) this.points.value = metrics;
   }
 
-  /** Follows the effects of an action of the fan. */
+  /** Follows the effects of an action of the fan, and says what it won. */
   async acted(): Promise<void> {
-    await Promise.allSettled([this.readPoints(), this.#readNotices()]);
+    const before = this.points.peek();
+    const [, notices] = await Promise.allSettled([this.readPoints(), this.#readNotices()]);
+    const gains = Object.entries(this.points.peek() ?? {}).map(([id, value]) => value - (before?.[id] ?? 0));
+    const won = before === null ? 0 : Math.max(0, ...gains);
+    const titles = notices.status === "fulfilled" ? notices.value : [];
+    this.#sayAll([...(won > 0 ? [t("won", { count: won })] : []), ...titles]);
   }
 
   say(text: string): void {
     this.said.value = text;
+  }
+
+  #sayAll(texts: readonly string[]): void {
+    if (texts.length > 0) this.say(texts.join(". "));
   }
 
   /** Removes a notice that was seen. */
@@ -288,22 +302,20 @@ export class Show {
     await this.join().catch(() => {});
   }
 
-  async #readNotices(): Promise<void> {
+  /** Shows new notices, and returns their titles. */
+  async #readNotices(): Promise<readonly string[]> {
     const listed = await this.client.loyalty.listLoyaltyNotifications();
     const fresh = listed.filter(({ id }) => !this.#seen.has(id));
-    if (fresh.length === 0) return;
     for (const { id } of fresh) this.#seen.add(id);
-    this.notices.value = [
-      ...this.notices.value,
-      ...fresh.map(({ id, type, title, message, display }) => ({
-        id,
-        title,
-        message,
-        isModal: display === "modal",
-        isReward: /(Reached|Completed|Granted|Received)$/.test(type),
-      })),
-    ];
-    this.say(fresh.map(({ title }) => title).join(". "));
+    const shown = fresh.map(({ id, type, title, message, display }) => ({
+      id,
+      title,
+      message,
+      isModal: display === "modal",
+      isReward: /(Reached|Completed|Granted|Received)$/.test(type),
+    }));
+    if (shown.length > 0) this.notices.value = [...this.notices.value, ...shown];
+    return shown.map(({ title }) => title);
   }
 
   async #checkPlace(): Promise<void> {
@@ -409,10 +421,10 @@ export class Show {
 
   /** Shows what was heard of the event. */
   take({ history, livestats, leaderboards = {}, projectLeaderboards }: Heard): void {
-    const news = this.isLoaded.peek() ? history.timeline.flatMap(item => this.#newsOf(item)) : [];
-    if (news.length > 0) this.say(news.join(". "));
+    const stats = new Map(livestats.elements.map(stat => [stat.id, stat]));
+    if (this.isLoaded.peek())
+      this.#sayAll(history.timeline.flatMap(item => this.#newsOf(item, stats.get(item.id))));
     batch(() => {
-      const stats = new Map(livestats.elements.map(stat => [stat.id, stat]));
       for (const item of history.timeline) setIn(this.items, item.id, item);
       for (const { id } of history.timeline) setIn(this.stats, id, stats.get(id));
       const ids = history.timeline.map(({ id }) => id);
@@ -425,8 +437,8 @@ export class Show {
     this.#followEventBoards(history.timeline);
   }
 
-  /** Returns what is to be said of an element: that it is new, has closed, or has an answer. */
-  #newsOf(item: Item): readonly string[] {
+  /** Returns what is to be said of an element: that it is new, has closed, or has an answer or results. */
+  #newsOf(item: Item, stat: Stat | undefined): readonly string[] {
     const before = this.items.get(item.id)?.peek();
     const title = titleOf(item);
     if (before === undefined) return [t("newElement", { title })];
@@ -435,7 +447,10 @@ export class Show {
     if (isAnswered && this.votes.of(item.id).peek() !== null)
       setTimeout(() => void this.acted(), settledMs * (1 + Math.random()));
     if (isAnswered) return [t("answerIs", { title, answer: textOf(item.options[answer - 1], "text") })];
-    return before.state === "current" && item.state !== "current" ? [t("closed", { title })] : [];
+    if (before.state === "current" && item.state !== "current") return [t("closed", { title })];
+    const hadResults = this.stats.get(item.id)?.peek()?.votes !== undefined;
+    const hasResults = item.vote.resultsMode !== "vote" && stat?.votes !== undefined;
+    return hasResults && !hadResults ? [t("resultsOf", { title })] : [];
   }
 
   /** Adds the boards of the event that elements show to the stream. */

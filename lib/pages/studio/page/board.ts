@@ -256,7 +256,11 @@ function createRow(best: () => number): Row<LeaderboardEntry> {
       const at = performance.now();
       ranks.add(at, entry.rank);
       const climbed = (ranks.values[0] ?? entry.rank) - entry.rank;
-      setText(change, climbed === 0 ? "" : `${climbed > 0 ? "▲" : "▼"} ${Math.abs(climbed)}`);
+      const places = Math.abs(climbed);
+      setText(change, climbed === 0 ? "" : `${climbed > 0 ? "▲" : "▼"} ${places}`);
+      const words = `${climbed > 0 ? "up" : "down"} ${places} ${places === 1 ? "place" : "places"}`;
+      setAttribute(change, "role", climbed === 0 ? null : "img");
+      setAttribute(change, "aria-label", climbed === 0 ? null : words);
       setAttribute(change, "data-climbed", climbed === 0 ? null : climbed > 0 ? "up" : "down");
       // A row that comes into sight does not slide.
       if (place !== index && at - shownAt < slideMsMax && !calm.matches) {

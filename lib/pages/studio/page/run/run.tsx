@@ -132,9 +132,9 @@ function Figures({ context, desk }: PartProps) {
   const { figures, watching, latency, lostAt, colleagues } = desk.rundown;
   const plot = useRef<HTMLSpanElement>(null);
   const line = useMemo(() => drawLine(windowMs, 24, values => [0, Math.max(1, ...values)]), []);
-  const { actions, perSecond } = figures.value;
+  const { actions = null, perSecond = null } = figures.value ?? {};
   useEffect(() => plot.current?.append(line.element), []);
-  useEffect(() => line.add(performance.now(), perSecond), [figures.value]);
+  useEffect(() => line.add(performance.now(), perSecond ?? 0), [figures.value]);
   const others = othersOf(colleagues.value, context.user.value?.id ?? null);
   const figure = (label: string, value: string) => (
     <div class="figure">
@@ -146,19 +146,25 @@ function Figures({ context, desk }: PartProps) {
     <dl class="figures-of-run" aria-label="Live statistics">
       {others.length > 0 && figure("also here", others.join(", "))}
       {watching.value !== null && figure("watching", numbers.format(watching.value))}
-      {figure("actions", numbers.format(actions))}
+      {figure("actions", figureText(actions))}
       <div class="figure">
         <dd>
-          {numbers.format(Math.round(perSecond * 10) / 10)} <span class="spark" ref={plot} />
+          {figureText(perSecond === null ? null : Math.round(perSecond * 10) / 10)}{" "}
+          <span class="spark" ref={plot} />
         </dd>
         <dt>per second</dt>
       </div>
       <div class="figure" data-live={lostAt.value === null}>
-        <dd>{lostAt.value === null ? "connected" : "not live"}</dd>
+        <dd>{lostAt.value !== null ? "not live" : figures.value === null ? "connecting" : "connected"}</dd>
         <dt>{latency.value === null ? "–" : `${latency.value} ms`}</dt>
       </div>
     </dl>
   );
+}
+
+/** Returns a figure as a text; null: it is not there yet. */
+function figureText(value: number | null): string {
+  return value === null ? "–" : numbers.format(value);
 }
 
 function Lost({ desk }: { readonly desk: Desk }) {

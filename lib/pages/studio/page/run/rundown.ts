@@ -105,7 +105,8 @@ export class Rundown {
   /** Id of the element that the clock publishes next; null: none has a time. */
   readonly due = signal<string | null>(null);
   readonly isLoaded = signal(false);
-  readonly figures = signal<Figures>({ actions: 0, perSecond: 0 });
+  /** Null: nothing is heard yet. */
+  readonly figures = signal<Figures | null>(null);
   /** Fans who watch now; null: nobody has counted. */
   readonly watching = signal<number | null>(null);
   /** Time of the server, in Unix seconds. */
@@ -295,7 +296,7 @@ export class Rundown {
     const sum = this.#rates.reduce((all, rate) => all + rate, 0);
     const perSecond = sum / Math.max(1, this.#rates.length);
     const { value } = this.figures;
-    if (value.actions !== actions || value.perSecond !== perSecond)
+    if (value?.actions !== actions || value.perSecond !== perSecond)
       this.figures.value = { actions, perSecond };
   }
 
