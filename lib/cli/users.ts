@@ -209,7 +209,8 @@ const showCommand: CommandSpec = {
 
 const exportCommand: CommandSpec = {
   words: ["users", "export"],
-  summary: "Print everything that is kept about a user, as one JSON document",
+  summary:
+    "Print everything that is kept about a user, as one JSON document whose schema is UserData in /openapi.json",
   args: userArgument,
   flags: { ...organisationFlags, ...userFlags },
   examples: ["users export $USER_ID"],

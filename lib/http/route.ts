@@ -201,6 +201,8 @@ export interface ResponseSpec {
   readonly description: string;
   /** Schema of the JSON body, which is the type that the handler returns. Omitted: the answer has no JSON body. */
   readonly schema?: GenericSchema;
+  /** Returns the schema for the OpenAPI document, where it is longer than what handlers need. @default schema */
+  readonly described?: () => Promise<GenericSchema>;
   /** Says that the answer is an event stream where `Accept` asks for one. @default false */
   readonly isStreamable?: boolean;
   /** Says that the JSON document is sent as a stream, as it may be long. @default false */

@@ -72,6 +72,7 @@ export function createUserData(services: UserDataServices): UserData {
         return members === undefined ? { kind, ...rest } : { kind, ...rest, members };
       });
     },
+    dataSchemas: async () => (await loadFormat()).dataSchemas(),
     async *read(organisationId, userId) {
       const { shownData } = await loadFormat();
       const projectIds = await projectsOf(store, organisationId);

@@ -162,6 +162,21 @@ describe("everything that is kept about a user", () => {
     assert.deepEqual([trail.length, trail[0].event, trail[0].userId], [1, "user_data", userId]);
   });
 
+  it("has a schema for each kind of record that a document can have", async () => {
+    const { desk, call, userId } = person;
+    const { kinds } = (await dataOf(call, userId)).json as Document;
+    const { schemas } = (await desk.world.call("/openapi.json")).json.components;
+    const described = schemas.UserData.properties.records.items.anyOf.map(
+      ({ $ref }: { readonly $ref: string }) => {
+        const { kind, data } = schemas[$ref.replace("#/components/schemas/", "")].properties;
+        assert.notEqual(data.type, undefined, kind.const);
+        return kind.const;
+      },
+    );
+    const shown = kinds.filter(({ leftOut }) => leftOut === undefined).map(({ kind }) => kind);
+    assert.deepEqual(described.toSorted(), shown.toSorted());
+  });
+
   it("is in one document, of which a removal leaves what the document says", async () => {
     const { desk, call, written, userId, guest } = person;
     const { platform, store } = desk.world;

@@ -16,13 +16,16 @@ interface DocumentInfo {
 }
 
 /** Builds the document; schemas that JSON Schema cannot express are described as far as it can. */
-export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Json {
+export async function openapiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Promise<Json> {
   const book = new SchemaBook();
   const paths: Record<string, Json> = {};
   const securitySchemes: Record<string, unknown> = {};
   for (const endpoint of endpoints) {
     const path = endpoint.route.path.replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };
+    paths[path] = {
+      ...paths[path],
+      [endpoint.method.toLowerCase()]: await describeOperation(endpoint, book),
+    };
     for (const { schemes } of endpoint.route.auth.security) Object.assign(securitySchemes, schemes);
   }
   const errors = Object.values(families).map(({ schemaName, schema }) => [schemaName, schema]);
@@ -61,7 +64,7 @@ const idempotencyCodes = [
 const tokenCodes = ["missing_token", "token_expired", "invalid_token"] as const;
 const keyCodes = ["missing_api_key", "invalid_api_key"] as const;
 
-function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
+async function describeOperation(endpoint: Endpoint, book: SchemaBook): Promise<Json> {
   const { route, body } = endpoint;
   const { headers = [], query = [] } = route.auth;
   return {
@@ -78,7 +81,7 @@ function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
       ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
     ],
     requestBody: body === null ? undefined : requestBody(endpoint, book),
-    responses: { ...successes(endpoint, book), ...failures(endpoint) },
+    responses: { ...(await successes(endpoint, book)), ...failures(endpoint) },
   };
 }
 
@@ -125,7 +128,7 @@ function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
   };
 }
 
-function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
+async function successes({ route, limit, family }: Endpoint, book: SchemaBook): Promise<Json> {
   const headers = {
     "X-Request-Id": { $ref: "#/components/headers/RequestId" },
     ...(limit === null
@@ -136,11 +139,12 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
         }),
   };
   const entries = Object.entries(route.responses).map(
-    ([status, { description, schema, lines, isStreamable, mayBeEmpty }]) => {
+    async ([status, { description, schema: handled, described, lines, isStreamable, mayBeEmpty }]) => {
       if (lines !== undefined) {
         const line = book.refer(lines, componentName(route.operation, `line${status}`), "output");
         return [status, { description, headers, content: { "application/x-ndjson": { schema: line } } }];
       }
+      const schema = described === undefined ? handled : await described();
       if (schema === undefined) return [status, { description, headers }];
       const reference = book.refer(schema, componentName(route.operation, `answer${status}`), "output");
       const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
@@ -148,7 +152,7 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
       return [status, { description, headers, content, "x-may-be-empty": mayBeEmpty }];
     },
   );
-  return Object.fromEntries(entries);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 function failures(endpoint: Endpoint): Json {

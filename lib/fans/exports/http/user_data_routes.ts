@@ -1,5 +1,6 @@
 /** The copy of everything that is kept about one person. */
 
+import type { GenericSchema } from "valibot";
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
@@ -20,6 +21,8 @@ export interface UserData {
   readonly kinds: readonly UserRecordKind[];
   /** Returns the kinds as a copy describes them. */
   describe(): Promise<readonly DescribedKind[]>;
+  /** Returns the schemas of the data of records, as a copy shows them, by kind. */
+  dataSchemas(): Promise<Readonly<Record<string, GenericSchema>>>;
   /** Yields the records about a user, and about those who were merged into it. */
   read(
     organisationId: string,
@@ -29,57 +32,70 @@ export interface UserData {
 
 const text = (description: string) => v.pipe(v.string(), v.description(description));
 
-const UserDataSchema = named(
-  "UserData",
-  v.object({
-    format: v.pipe(v.literal(1), v.description("Changes only where members go or change their meaning")),
-    organisationId: v.string(),
-    userId: v.string(),
-    createdAt: v.pipe(v.string(), v.isoTimestamp()),
-    kinds: v.pipe(
-      v.array(
-        named(
-          "UserDataKind",
-          v.object({
-            kind: v.string(),
-            description: v.string(),
-            removal: v.pipe(
-              v.picklist(["removed", "expires", "stays"]),
-              v.description("What a removal of the user does with it"),
-            ),
-            reason: v.exactOptional(text("Why a removal leaves it, and for how long")),
-            leftOut: v.exactOptional(text("Why `records` has none of it")),
-            members: v.exactOptional(
-              v.pipe(
-                v.record(v.string(), v.string()),
-                v.description(
-                  "What each member of `data` is, by its path: names joined by dots, `*` for each entry of a list or map. What your apps sent ends a path. Without `members` the data are a text",
-                ),
-              ),
-            ),
-          }),
-        ),
-      ),
-      v.description("All kinds of records that are kept about users, whether this one has any or not"),
-    ),
-    records: v.array(
+const documentEntries = {
+  format: v.pipe(v.literal(1), v.description("Changes only where members go or change their meaning")),
+  organisationId: v.string(),
+  userId: v.string(),
+  createdAt: v.pipe(v.string(), v.isoTimestamp()),
+  kinds: v.pipe(
+    v.array(
       named(
-        "UserDataRecord",
+        "UserDataKind",
         v.object({
-          userId: text("The user, or one who was merged into it"),
-          kind: text("One of `kinds`"),
-          projectId: v.exactOptional(text("The project that it belongs to; otherwise the organisation")),
-          data: v.pipe(
-            v.union([v.record(v.string(), v.unknown()), v.string()]),
-            v.description(
-              "As stored, with the members that its kind describes. Times are texts in UTC; credentials read `not shown`",
+          kind: v.string(),
+          description: v.string(),
+          removal: v.pipe(
+            v.picklist(["removed", "expires", "stays"]),
+            v.description("What a removal of the user does with it"),
+          ),
+          reason: v.exactOptional(text("Why a removal leaves it, and for how long")),
+          leftOut: v.exactOptional(text("Why `records` has none of it")),
+          members: v.exactOptional(
+            v.pipe(
+              v.record(v.string(), v.string()),
+              v.description(
+                "What each member of `data` is, by its path: names joined by dots, `*` for each entry of a list or map. What your apps sent ends a path. Without `members` the data are a text",
+              ),
             ),
           ),
         }),
       ),
     ),
-  }),
-);
+    v.description("All kinds of records that are kept about users, whether this one has any or not"),
+  ),
+};
+
+/** Returns the schema of records of a kind, or of any. */
+const recordOf = <K extends GenericSchema, D extends GenericSchema>(kind: K, data: D) =>
+  v.object({
+    userId: text("The user, or one who was merged into it"),
+    kind,
+    projectId: v.exactOptional(text("The project that it belongs to; otherwise the organisation")),
+    data,
+  });
+
+const UserDataSchema = v.object({
+  ...documentEntries,
+  records: v.array(
+    recordOf(
+      text("One of `kinds`"),
+      v.pipe(
+        v.union([v.record(v.string(), v.unknown()), v.string()]),
+        v.description(
+          "As stored, with the members that its kind describes. Times are texts in UTC; credentials read `not shown`",
+        ),
+      ),
+    ),
+  ),
+});
+
+/** Returns the schema of a document with the records of each kind. */
+function exactSchema(dataByKind: Readonly<Record<string, GenericSchema>>): GenericSchema {
+  const records = Object.entries(dataByKind).map(([kind, data]) =>
+    named(`UserData${kind.charAt(0).toUpperCase()}${kind.slice(1)}`, recordOf(v.literal(kind), data)),
+  );
+  return named("UserData", v.object({ ...documentEntries, records: v.array(v.union(records)) }));
+}
 
 /** A back end that is authorized for exports. */
 export interface ExportCaller {
@@ -104,7 +120,14 @@ export function userDataRoute({ exports, exporter, userData }: UserDataContext) 
       "One document with the records of every area and with all kinds of records that exist, what a removal does with each, and why. Sent while it is read; the export trail has an entry.",
     auth: exporter,
     params: v.object({ userId: v.pipe(UserIdSchema, v.description("Id of the user")) }),
-    responses: { 200: { description: "The document", schema: UserDataSchema, isStreamed: true } },
+    responses: {
+      200: {
+        description: "The document",
+        schema: UserDataSchema,
+        described: async () => exactSchema(await userData.dataSchemas()),
+        isStreamed: true,
+      },
+    },
     errors: ["not_found"],
     handle: async ({ principal, params: { userId }, requestId }) => {
       const { organisationId } = principal.space;

@@ -211,7 +211,7 @@ function handlerOf(exports: Exports, limiter: Limiter | undefined): Handler {
       exports,
       exporter: guard,
       reader: guard,
-      userData: { kinds: [], describe: async () => [], async *read() {} },
+      userData: { kinds: [], describe: async () => [], dataSchemas: async () => ({}), async *read() {} },
     }),
     ...downloadRoutes({ exports }),
   ];
