@@ -1,5 +1,6 @@
 /** Credentials of calls. */
 
+import { GrandstandError } from "./errors.ts";
 import { claimsOf } from "./session_state.ts";
 
 /** Letters of the credentials that an operation takes, as in the rows of its area. */
@@ -28,7 +29,7 @@ export function accessToken(token: string): Credentials {
 /**
  * Credentials of who has space tokens already: a back end that acts for a fan, or the page of a fan of your own accounts. With a function
  * that asks for a token, one is asked for with the first call, and another once it is refused, for example as it has expired. All are of
- * one fan: a token of another one fails the call.
+ * one fan: a token of another one fails the call with `other_fan`.
  *
  * @example
  * ```ts
@@ -51,7 +52,9 @@ export function spaceToken(token: string | (() => Promise<string>)): Credentials
       const held = await asked;
       const { sub } = claimsOf(held);
       fan ??= sub;
-      if (sub !== fan) throw new Error("Another fan has signed in: make a new client for this fan");
+      if (sub !== fan) {
+        throw new GrandstandError("other_fan", "Another fan has signed in: make a new client for this fan");
+      }
       return { authorization: `Bearer ${held}` };
     } catch (error) {
       asked = undefined;

@@ -7,9 +7,9 @@ export type { ErrorCode, FieldError };
 /**
  * Codes of failures. Servers send those of `ErrorCode`. The client adds: `network`, no answer arrived or it broke off; `timeout`,
  * none arrived in time; `aborted`, the signal of the call; `bad_answer`, the answer is none of this API, such as a page of a proxy,
- * a redirect, or JSON that is cut off.
+ * a redirect, or JSON that is cut off; `other_fan`, the token that `spaceToken` got is of another fan than the one before.
  */
-export type ClientErrorCode = ErrorCode | "network" | "timeout" | "aborted" | "bad_answer";
+export type ClientErrorCode = ErrorCode | "network" | "timeout" | "aborted" | "bad_answer" | "other_fan";
 
 /** Facts of a failure. */
 export interface GrandstandErrorOptions {

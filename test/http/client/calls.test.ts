@@ -265,7 +265,8 @@ describe("the typed client", () => {
     assert.equal(asked, 2);
     isOther = true;
     world.clock.advance(3_700_000);
-    await assert.rejects(async () => await read(), /Another fan has signed in/);
+    const other = await failureOf(read());
+    assert.deepEqual([other.code, other.retryable], ["other_fan", false]);
     isOther = false;
     await read();
     asked = 2;
