@@ -70,12 +70,7 @@ const portNumber = v.pipe(
   v.check(port => port <= 65_535, "a port from 0 to 65535"),
 );
 const path = v.pipe(v.string(), v.nonEmpty("a path"));
-/** Splits secrets at commas. A passphrase that contains some is one secret, as its parts are too short to be secrets. */
-function secretsOf(text: string): readonly string[] {
-  const parts = text.split(",");
-  return parts.every(accepts(part => new MasterSecret(part))) ? parts : [text];
-}
-
+const secretSeparator = /\s*,\s*/;
 const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
 const basePathForm = "a path such as /api/grandstand, without a slash at its end";
 const smtpForm =
@@ -182,10 +177,10 @@ const definitions = {
     schema: v.pipe(
       v.string(),
       v.check(
-        accepts(text => new MasterSecret(secretsOf(text))),
-        `hard to guess: ${secretHint}`,
+        accepts(text => new MasterSecret(text.split(secretSeparator))),
+        `hard to guess, without a comma, which stands between two secrets: ${secretHint}`,
       ),
-      v.transform(secretsOf),
+      v.transform((text): readonly string[] => text.split(secretSeparator)),
     ),
   }),
   defaultSpaceId: variable({

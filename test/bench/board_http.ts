@@ -36,7 +36,7 @@ import { fillBoard, memberAt } from "./redis_board_fill.ts";
 const users = 1_000_000;
 /** A user's id is a UUID. */
 const prefix = "0f000000-0000-4000-8000-0000";
-const secret = "a master secret for tests, long enough to be accepted";
+const secret = "a master secret for tests and long enough to be accepted";
 const here = fileURLToPath(new URL("../../", import.meta.url));
 const [rounds = "5", other] = process.argv.slice(2);
 const path = `/projects/${ids.project}/leaderboards/goals`;

@@ -25,6 +25,14 @@ describe("the settings", () => {
     assert.equal(readConfig({ environment: {}, flags: {}, demo: false }).ok, false);
   });
 
+  it("have several secrets, of which any passphrase can be one", () => {
+    const passphrase = "a passphrase of more than thirty-two bytes";
+    for (const text of [`${passphrase},${secret}`, `${passphrase} , ${secret}`]) {
+      const result = read({ GRANDSTAND_SECRET: text });
+      assert.deepEqual(result.ok && result.config.secret, [passphrase, secret]);
+    }
+  });
+
   it("come typed from the environment", () => {
     const result = read({
       GRANDSTAND_HOST: "::1",
@@ -107,6 +115,11 @@ describe("the settings", () => {
       ["GRANDSTAND_POSTGRES", "localhost:5432", /postgres:\/\/user:password@host/],
       ["GRANDSTAND_POSTGRES", "mysql://localhost", /postgres:\/\/user:password@host/],
       ["GRANDSTAND_SECRET", "short", /hard to guess/],
+      [
+        "GRANDSTAND_SECRET",
+        "correct horse, battery staple, and more",
+        /without a comma, which stands between two secrets/,
+      ],
       ["GRANDSTAND_SIGNATURE_ALGORITHM", "HS256", /one of EdDSA/],
       ["GRANDSTAND_TRUSTED_PROXIES", "10.0.0.0/99", /addresses or networks/],
       ["GRANDSTAND_WEBHOOK_NETWORKS", "10.0.0.0/99", /addresses or networks/],

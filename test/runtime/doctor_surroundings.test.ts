@@ -10,18 +10,17 @@ import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { createPlatform, silentLogger } from "../../lib/mod.ts";
+import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { readConfig } from "../../runtime/config.ts";
 import { examine, type Finding, runCheck } from "../../runtime/doctor/mod.ts";
 import { toNodeListener } from "../../runtime/node.ts";
 import { closeStorage } from "../../runtime/services/storage.ts";
-import { testSecret } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { TestSmtpServer } from "../support/smtp.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-surroundings-"));
 after(() => rmSync(folder, { recursive: true }));
-const secret = "a master secret for tests, long enough to be accepted";
+const secret = "a master secret for tests and long enough to be accepted";
 
 /** Examines a deployment of these settings, whose checks end when `end` resolves if they hang. */
 async function examined(
@@ -90,7 +89,7 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
     const redis = await startRedis({ durable: true });
     t.after(() => redis.kill());
     const store = createRedisStore({ server: redis.url });
-    const platform = await createPlatform({ store, secret: testSecret, logger: silentLogger });
+    const platform = await createPlatform({ store, secret: new MasterSecret(secret), logger: silentLogger });
     const worker = await examined({ GRANDSTAND_REDIS: redis.url });
     await platform.close();
     await store[Symbol.asyncDispose]();
@@ -117,7 +116,7 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
     );
     const wrong = await examined({
       GRANDSTAND_REDIS: redis.url,
-      GRANDSTAND_SECRET: "another master secret, long enough to be accepted too",
+      GRANDSTAND_SECRET: "another master secret and long enough to be accepted too",
     });
     assert.equal(wrong.get("keys")?.status, "failed");
   });
@@ -244,7 +243,7 @@ describe("the doctor on a data folder", () => {
   it("asks the public address for its health, and follows no redirect", async t => {
     const platform = await createPlatform({
       store: createMemoryStore(),
-      secret: testSecret,
+      secret: new MasterSecret(secret),
       logger: silentLogger,
     });
     t.after(() => platform.close());

@@ -18,7 +18,7 @@ import { runHere } from "./command_line.ts";
 const folder = mkdtempSync(join(tmpdir(), "grandstand-doctor-token-"));
 after(() => rmSync(folder, { recursive: true }));
 const data = join(folder, "data");
-const secret = "a master secret for the doctor, long enough to be accepted";
+const secret = "a master secret for the doctor and long enough to be accepted";
 
 interface Row {
   readonly check: string;

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "grandstand-keys-"));
 const built = runtimes.find(({ skip }) => skip === false);
 const base = {
   GRANDSTAND_DATA: join(folder, "data"),
-  GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
+  GRANDSTAND_SECRET: "a secret that only this test knows and is long enough",
   GRANDSTAND_ORG: ids.organisation,
 };
 const shown = /^GRANDSTAND_API_KEY=(gsk_[a-z2-7]{26})\nGRANDSTAND_API_SECRET=(gss_[a-z2-7]{58})\n$/;
@@ -82,7 +82,10 @@ describe("grandstand keys", () => {
       ["leaderboards", "rebuild", "overall", "--project", ids.project],
       ["doctor", "token", token],
     ];
-    const strange = { ...base, GRANDSTAND_SECRET: "a secret that the store does not have, long enough" };
+    const strange = {
+      ...base,
+      GRANDSTAND_SECRET: "a secret that the store does not have and is long enough",
+    };
     for (const args of commands) {
       const { code, stdout, stderr } = await runHere(args, strange);
       assert.deepEqual([code, stdout], [2, ""], `${args.join(" ")}: ${stderr}`);

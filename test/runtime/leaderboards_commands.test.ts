@@ -16,7 +16,7 @@ import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-boards-"));
 after(() => rmSync(folder, { recursive: true }));
-const secretText = "a master secret for commands, long enough to be accepted";
+const secretText = "a master secret for commands and long enough to be accepted";
 const partition = boardPartition(
   {
     projectId: ids.project,

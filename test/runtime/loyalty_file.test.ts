@@ -129,7 +129,7 @@ describe("the loyalty file of a server", () => {
     const data = join(folder, "data");
     for (const title of ["Gems", "Gems", "Jewels"]) {
       const program = start([...cliCommand(built), "serve", "--port", "0", "--log", "silent"], {
-        GRANDSTAND_SECRET: "a master secret for tests, long enough to be accepted",
+        GRANDSTAND_SECRET: "a master secret for tests and long enough to be accepted",
         GRANDSTAND_DATA: data,
         GRANDSTAND_SEED: file("seed.json", JSON.stringify(seed)),
         GRANDSTAND_LOYALTY: file("beside.json", JSON.stringify({ metrics: [{ id: "gems", title }] })),

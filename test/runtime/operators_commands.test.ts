@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "grandstand-operators-"));
 const built = runtimes.find(({ skip }) => skip === false);
 const base = {
   GRANDSTAND_DATA: folder,
-  GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
+  GRANDSTAND_SECRET: "a secret that only this test knows and is long enough",
 };
 
 const bootstrap = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
@@ -34,7 +34,7 @@ describe("grandstand operators bootstrap", () => {
     const { data } = JSON.parse(second.stdout);
     assert.deepEqual([data.organisationId, data.spaceId], [null, null]);
     const strange = await bootstrap(["--email", "eve@example.com"], {
-      GRANDSTAND_SECRET: "a secret that the server does not have, long enough",
+      GRANDSTAND_SECRET: "a secret that the server does not have and is long enough",
     });
     assert.deepEqual([strange.code, strange.stdout], [2, ""]);
     assert.equal((await bootstrap(["--email", "nobody"])).code, 2);

@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), "grandstand-signing-keys-"));
 after(() => rmSync(folder, { recursive: true }));
 const base = {
   GRANDSTAND_DATA: join(folder, "data"),
-  GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
+  GRANDSTAND_SECRET: "a secret that only this test knows and is long enough",
 };
 
 function run(
@@ -80,7 +80,7 @@ describe("grandstand signing-keys", () => {
     const missing = await run(["signing-keys", "list"], nowhere);
     assert.deepEqual([missing.code, missing.stdout], [2, ""]);
     assert.match(missing.stderr, /signing-keys list needs --redis, --postgres, --store or --data/);
-    const secret = { ...base, GRANDSTAND_SECRET: "another secret that only this test knows, long" };
+    const secret = { ...base, GRANDSTAND_SECRET: "another secret that only this test knows and is long" };
     const wrong = await run(["signing-keys", "list"], secret);
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /another master secret/);
