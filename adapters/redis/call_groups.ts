@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { memoize } from "../../lib/storage/background/mod.ts";
 import type { Standing } from "../../lib/storage/contract.ts";
-import type { CallOptions, RedisConnection } from "./connection.ts";
-import { answerMsMax, pendingCallsMax, redisRetryMs } from "./keys.ts";
+import { type CallOptions, type RedisConnection, unavailable } from "./connection.ts";
+import { answerMsMax, pendingCallsMax } from "./keys.ts";
 import { readScript } from "./read_script.ts";
 import { type Script, scriptOf } from "./script_cache.ts";
 
@@ -292,13 +292,6 @@ export class Gatherer<L, I, A> {
     this.#waiting -= left.length;
     for (const { reject } of left) reject(unavailable("a call before this one failed", cause));
   }
-}
-
-function unavailable(state: string, cause?: unknown): AppError {
-  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, {
-    cause,
-    retryAfterMs: redisRetryMs,
-  });
 }
 
 /** Most standings in one call, which holds the server up for less than a millisecond. */

@@ -258,7 +258,7 @@ function expire(command: TrackedCommand): void {
   });
 }
 
-function unavailable(state: string, cause?: Error): AppError {
+export function unavailable(state: string, cause?: unknown): AppError {
   return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, {
     cause,
     retryAfterMs: redisRetryMs,

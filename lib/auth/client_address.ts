@@ -162,10 +162,14 @@ export function areNetworks(texts: readonly string[]): boolean {
 
 export function isInNetwork(network: Network, address: IpAddress): boolean {
   return network.address.every((group, index) => {
-    const bits = Math.min(16, Math.max(0, network.bits - index * 16));
-    const mask = (0xffff << (16 - bits)) & 0xffff;
+    const mask = maskOf(network.bits, index);
     return (group & mask) === ((address[index] ?? 0) & mask);
   });
+}
+
+/** Returns the bits of a group of an address that are among the first `bits` of all. */
+function maskOf(bits: number, index: number): number {
+  return (0xffff << (16 - Math.min(16, Math.max(0, bits - index * 16)))) & 0xffff;
 }
 
 interface NetworkBits {
@@ -177,14 +181,11 @@ interface NetworkBits {
 
 /** Returns the network of an address as `address/bits`, without a zone id; undefined for a text that is no address. */
 export function networkTag(address: string, bits: NetworkBits): string | undefined {
-  const groups = parseAddress(address.split("%", 1)[0] ?? "");
+  const groups = parseAddress(withoutZone(address));
   if (groups === undefined) return undefined;
   const isIpv4 = formatAddress(groups).includes(".");
   const prefix = isIpv4 ? 96 + bits.ipv4 : bits.ipv6;
-  const network = groups.map((group, index) => {
-    const bitsOfGroup = Math.min(16, Math.max(0, prefix - index * 16));
-    return group & (0xffff << (16 - bitsOfGroup)) & 0xffff;
-  });
+  const network = groups.map((group, index) => group & maskOf(prefix, index));
   return `${formatAddress(network)}/${isIpv4 ? bits.ipv4 : bits.ipv6}`;
 }
 

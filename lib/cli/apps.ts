@@ -1,6 +1,7 @@
 /** Commands about apps: what fans see of projects, registered by the address of a specification. */
 
 import type { CheckRow } from "../authoring/control/apps/read_app.ts";
+import { parsedJson } from "../base/json/mod.ts";
 import type { Check } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
@@ -9,7 +10,6 @@ import { spaceFlag } from "./frame/flags.ts";
 import { listCommand } from "./frame/list_command.ts";
 import { type Fields, record, rows } from "./frame/output.ts";
 import { documentOf, pathOf } from "./frame/resources.ts";
-import { parsedJson } from "./frame/text.ts";
 
 const catalogueBytesMax = 1_048_576;
 

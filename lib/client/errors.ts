@@ -1,6 +1,7 @@
 /** Failures of calls: one class, whatever error format an area answers in. */
 
 import type { ErrorCode, FieldError } from "../base/errors/mod.ts";
+import { isMembers } from "../base/json/mod.ts";
 
 export type { ErrorCode, FieldError };
 
@@ -80,7 +81,7 @@ interface ErrorBody extends Fault {
 export function refusalOf(response: Pick<Response, "status" | "headers">, body: unknown): GrandstandError {
   const { status, headers } = response;
   const read = (typeof body === "object" && body !== null ? body : {}) as ErrorBody;
-  const data = isRecord(read.data) ? read.data : {};
+  const data = isMembers(read.data) ? read.data : {};
   const faults = Array.isArray(read.errors) ? (read.errors as readonly Fault[]) : [];
   const code = data.code ?? read.code ?? faults[0]?.code;
   if (typeof code !== "string")
@@ -102,10 +103,6 @@ const standard =
 
 function detailsOf(members: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !standard.test(name)));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isRetryable(status: number, code: string): boolean {

@@ -3,6 +3,7 @@
  * repeated.
  */
 
+import { parsedJson } from "../base/json/mod.ts";
 import { type ClientEnvironment, pause } from "./environment.ts";
 import { badAnswer, GrandstandError, refusalOf } from "./errors.ts";
 import { textOf } from "./streams.ts";
@@ -110,7 +111,7 @@ async function attemptOnce<T>(
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
       throw badAnswer("The server redirects to another address, which is not followed", response);
     }
-    throw refusalOf(response, parsed(await textOf(response)));
+    throw refusalOf(response, parsedJson(await textOf(response)));
   } catch (error) {
     if (error instanceof GrandstandError) throw error;
     if (signal?.aborted === true)
@@ -141,7 +142,7 @@ function hasCache(): boolean {
 export async function readJson(response: Response): Promise<unknown> {
   const text = await textOf(response);
   if (text === "") return undefined;
-  const document = parsed(text);
+  const document = parsedJson(text);
   if (document === undefined) throw badAnswer("The answer of the server is no JSON", response);
   const isError =
     typeof document === "object" &&
@@ -149,12 +150,4 @@ export async function readJson(response: Response): Promise<unknown> {
     ("errors" in document || (document as { result?: unknown }).result === 0);
   if (isError) throw refusalOf(response, document);
   return document;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 /** One board: a ranked set that changes its form with its size, and the range and rank queries of the contract over it. */
 
 import { compareUtf8 } from "../../../lib/base/text/mod.ts";
+import { compareBoardEntries } from "../../../lib/storage/board_pages.ts";
 import type {
   BoardEntry,
   BoardRange,
@@ -129,7 +130,7 @@ class SmallSet implements RankedSet {
   put(row: BoardRow): void {
     this.remove(row.member);
     let at = this.#rows.length;
-    for (let before = this.#rows[at - 1]; before !== undefined && compare(before, row) > 0; ) {
+    for (let before = this.#rows[at - 1]; before !== undefined && compareBoardEntries(before, row) > 0; ) {
       at--;
       before = this.#rows[at - 1];
     }
@@ -157,7 +158,7 @@ class SmallSet implements RankedSet {
 
   before(entry: BoardEntry): number {
     let count = 0;
-    for (const row of this.#rows) if (compare(row, entry) < 0) count++;
+    for (const row of this.#rows) if (compareBoardEntries(row, entry) < 0) count++;
     return count;
   }
 
@@ -172,10 +173,6 @@ class SmallSet implements RankedSet {
     // A copy: an insertion between two steps would shift the rows under a live iterator.
     return [...this.#rows].values();
   }
-}
-
-function compare(a: BoardEntry, b: BoardEntry): number {
-  return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
 }
 
 const textsMax = 128;

@@ -1,6 +1,7 @@
 /** Tokens, their claims and bearers. */
 
 import { AppError } from "../../base/errors/mod.ts";
+import { isMembers } from "../../base/json/mod.ts";
 import { type Clock, fromBase64url, fromUtf8, type RandomBytes, uuid } from "../crypto/mod.ts";
 import { isSignedBy, type KeyPair, signCompact } from "./jose.ts";
 import { clockSkewSecondsMax, type KeyRing, tokenTtlSecondsMax } from "./key_ring.ts";
@@ -165,14 +166,10 @@ function decodeObject(segment: string): Readonly<Record<string, unknown>> | unde
   if (bytes === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(fromUtf8(bytes));
-    return isObject(value) ? value : undefined;
+    return isMembers(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function freezeDeep<T extends object>(value: T): T {

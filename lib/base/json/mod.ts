@@ -4,6 +4,15 @@ export type Members = Readonly<Record<string, unknown>>;
 /** Names of members, positions, and the ids of items where a list has them. */
 export type Path = readonly (string | number)[];
 
+/** Parses a text; undefined where it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function isMembers(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,13 +8,13 @@ import {
   type NewElement,
 } from "../../authoring/table/element_batches.ts";
 import { mapTexts, replaceReferences, tokenOf } from "../../authoring/table/references.ts";
+import { isMembers, parsedJson } from "../../base/json/mod.ts";
 import { id, pathOrText } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
 import { eventFlag, idFlag, requiredId } from "../frame/flags.ts";
 import { record, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { isMap, parsedJson } from "../frame/text.ts";
 import {
   applyElements,
   exportElements,
@@ -87,7 +87,7 @@ const createElement: CommandSpec = {
 async function itemOf({ flags, lists }: CliInput, context: CliContext): Promise<Item> {
   const { event = "", file: path, template } = flags;
   const given = path === undefined ? {} : (await readFile(context, path)).document;
-  if (!isMap(given)) throw invalid(`${path} has to be one element, as a map`);
+  if (!isMembers(given)) throw invalid(`${path} has to be one element, as a map`);
   const type = flags.type ?? given.type;
   if (typeof type !== "string") throw wrongUsage("elements create needs --type, or a file with a type");
   let item: Item = given;
@@ -126,7 +126,7 @@ function withMember(target: unknown, [key = "", ...path]: readonly string[], val
       ? [...target, inner(undefined)]
       : target.with(Number(key), inner(target[Number(key)]));
   }
-  const map = isMap(target) ? target : {};
+  const map = isMembers(target) ? target : {};
   return { ...map, [key]: inner(Object.hasOwn(map, key) ? map[key] : undefined) };
 }
 
@@ -237,7 +237,7 @@ function rowOf(element: ResourceObject, result: string) {
 }
 
 function merged(below: unknown, above: unknown): unknown {
-  if (!isMap(below) || !isMap(above)) return above;
+  if (!isMembers(below) || !isMembers(above)) return above;
   const names = Object.keys(above).map(name => [
     name,
     Object.hasOwn(below, name) ? merged(below[name], above[name]) : above[name],

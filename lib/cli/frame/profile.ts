@@ -1,10 +1,10 @@
 /** Profiles: named settings in a file of their owner. A flag wins over a variable, a variable over the profile. */
 
+import { isMembers, parsedJson } from "../../base/json/mod.ts";
 import { address } from "./checks.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import type { CliHost, ConfigFile, TokenSource } from "./host.ts";
 import { kindOf, type Target } from "./resources.ts";
-import { isMap, parsedJson } from "./text.ts";
 
 /** A resource that a profile may change, with all below it. */
 export interface AllowEntry {
@@ -204,7 +204,7 @@ export function given(text: string | undefined): string | undefined {
 
 function isConfiguration(value: unknown): value is Configuration {
   const { version, profiles } = (value ?? {}) as Partial<Configuration>;
-  return version === 1 && isMap(profiles) && Object.values(profiles).every(isMap);
+  return version === 1 && isMembers(profiles) && Object.values(profiles).every(isMembers);
 }
 
 export function entryFor({ allow = [] }: Profile, targets: readonly Target[]): AllowEntry | null {

@@ -22,18 +22,6 @@ export async function yamlText(value: unknown): Promise<string> {
   return stringify(value, { lineWidth: 0, compat: "yaml-1.1" });
 }
 
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const units = [
   ["d", 86_400],
   ["h", 3_600],

@@ -1,4 +1,5 @@
 import { AppError } from "../../base/errors/mod.ts";
+import { parsedJson } from "../../base/json/mod.ts";
 import type { configurationAnswers, loyaltyAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags, userFlags, withSpace } from "../api_client.ts";
 import { type AnswerOf, dataOf } from "../frame/client.ts";
@@ -6,7 +7,6 @@ import type { CommandSpec, FlagSpec } from "../frame/command.ts";
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import { exitCodeFlag } from "../frame/flags.ts";
 import { json, record, rows } from "../frame/output.ts";
-import { parsedJson } from "../frame/text.ts";
 import {
   configurationOf,
   configurationPath,

@@ -12,11 +12,11 @@ import {
   tokenOf,
 } from "../../authoring/table/references.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
+import { parsedJson } from "../../base/json/mod.ts";
 import { present } from "../../base/text/present.ts";
 import { issueDetail } from "../../http/requests/validate.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, wrongUsage } from "../frame/errors.ts";
-import { parsedJson } from "../frame/text.ts";
 
 interface Entity {
   readonly kind: EntityKind;

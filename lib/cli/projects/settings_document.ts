@@ -6,12 +6,12 @@ import {
   isSame,
   type Difference as JsonDifference,
   differences as jsonDifferences,
+  parsedJson,
 } from "../../base/json/mod.ts";
 import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, missingFile } from "../frame/errors.ts";
-import { parsedJson } from "../frame/text.ts";
 
 const settingsBytesMax = 4 * 1_048_576;
 /** Most bytes of a file, which may be indented. */

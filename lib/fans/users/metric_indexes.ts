@@ -25,6 +25,7 @@ import type { Directory, Organisation, Settings } from "../directory/mod.ts";
 import {
   indexPartition,
   projectsKey,
+  type UserName,
   unlistingWrites,
   userBoards,
   userIndexPartition,
@@ -85,11 +86,6 @@ export function declaredIndexes(organisation: Organisation | null): DeclaredName
 export function declaredBoards(organisation: Organisation | null): readonly string[] {
   const { metrics, fields } = declaredIndexes(organisation);
   return [...metrics.map(userBoards.metric), ...fields.map(userBoards.field)];
-}
-
-interface UserName {
-  readonly organisationId: string;
-  readonly userId: string;
 }
 
 /** The metrics of a user that have ever changed, as of a revision of the user's state. */

@@ -49,6 +49,7 @@ export {
   recordedUsersMax,
   signUpProjectOf,
   textScore,
+  type UserName,
   userBoards,
   userIndexPartition,
   userShardOf,

@@ -157,7 +157,7 @@ export function signUpProjectOf(stored: Stored | null): string | null {
   return parseAccount(stored)?.projectId ?? null;
 }
 
-interface UserName {
+export interface UserName {
   readonly organisationId: string;
   readonly userId: string;
 }

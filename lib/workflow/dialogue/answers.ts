@@ -1,9 +1,9 @@
 /** The rules about answers: the view that replaces the one before it, and what failed. */
 
+import { isMembers, parsedJson } from "../../base/json/mod.ts";
 import type { Stamp } from "./events.ts";
 import { dialogueLimits } from "./limits.ts";
 import { plainText } from "./markup.ts";
-import { isObject } from "./protocol.ts";
 import {
   bodyOf,
   type DialogueProblem,
@@ -17,7 +17,7 @@ import {
   send,
   waitFor,
 } from "./state.ts";
-import { type DialogueView, jsonOf, readResponse, type ShownBlock, type ShownTask } from "./view.ts";
+import { type DialogueView, readResponse, type ShownBlock, type ShownTask } from "./view.ts";
 
 const { triesMax, pollMsMin, pollMsMax, autoActionsMax, reportsMax, answerBytesMax } = dialogueLimits;
 
@@ -91,9 +91,9 @@ function problemOf({ status, text }: Answer): DialogueProblem {
 
 /** Returns the explanation in a problem document (RFC 9457) or an error of JSON:API; "" if there is none. */
 function detailOf(text: string): string {
-  const document = text.length > answerBytesMax ? undefined : jsonOf(text);
-  const [first] = isObject(document) && Array.isArray(document.errors) ? document.errors : [document];
-  const detail = isObject(first) ? first.detail : undefined;
+  const document = text.length > answerBytesMax ? undefined : parsedJson(text);
+  const [first] = isMembers(document) && Array.isArray(document.errors) ? document.errors : [document];
+  const detail = isMembers(first) ? first.detail : undefined;
   return typeof detail === "string" ? plainText(detail.slice(0, detailCharactersMax)) : "";
 }
 

@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import { isMembers } from "../../base/json/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 
@@ -10,7 +11,7 @@ const { nameCharactersMax, textCharactersMax, blocksMax, actionsMax, payloadDept
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const text = v.pipe(v.string(), v.maxLength(textCharactersMax));
 const percent = v.pipe(v.number(), v.minValue(0), v.maxValue(100));
-const plain = v.custom<Readonly<Record<string, unknown>>>(isObject, "Expected an object");
+const plain = v.custom<Readonly<Record<string, unknown>>>(isMembers, "Expected an object");
 const object = v.pipe(
   plain,
   v.check(value => isShallow(value, payloadDepthMax), `Expected at most ${payloadDepthMax} levels`),
@@ -177,11 +178,6 @@ function faultsOf(issues: readonly v.BaseIssue<unknown>[]): readonly FieldError[
 
 function isInput(block: Block, inputName: string): boolean {
   return block.type === "input" && block.name === inputName;
-}
-
-/** Returns true for an object of JSON that is no array. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function isShallow(value: unknown, levels: number): boolean {

@@ -3,6 +3,7 @@
  */
 
 import { jsonPointer } from "../../base/errors/mod.ts";
+import { isMembers, parsedJson } from "../../base/json/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 import { plainText } from "./markup.ts";
@@ -12,7 +13,6 @@ import {
   type DialogueTask,
   type InputType,
   inputTypes,
-  isObject,
   isShallow,
   severities,
   taskStates,
@@ -50,11 +50,11 @@ export type ReadResponse =
 export function readResponse(text: string): ReadResponse {
   if (text.length > dialogueLimits.answerBytesMax)
     return fault("", `It is longer than ${dialogueLimits.answerBytesMax} bytes`);
-  const value = jsonOf(text);
-  if (!isObject(value)) return fault("", "It is no object of JSON");
+  const value = parsedJson(text);
+  if (!isMembers(value)) return fault("", "It is no object of JSON");
   if (!Array.isArray(value.blocks)) return fault("/blocks", "It is no list");
   const { payload } = value;
-  if (payload !== undefined && payload !== null && !isObject(payload))
+  if (payload !== undefined && payload !== null && !isMembers(payload))
     return fault("/payload", "It is no object");
   if (!isShallow(payload, dialogueLimits.payloadDepthMax)) return fault("/payload", "It has too many levels");
   const reader = new Reader();
@@ -70,14 +70,6 @@ export function readResponse(text: string): ReadResponse {
 
 function fault(pointer: string, detail: string): ReadResponse {
   return { fault: { pointer, detail } };
-}
-
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 class Reader {
@@ -111,7 +103,7 @@ class Reader {
   actions(value: unknown): readonly DialogueAction[] {
     const actions = new Map<string, DialogueAction>();
     for (const [index, each] of this.#list(value, "/actions").slice(0, actionsMax).entries()) {
-      const { type, label: given, action_id: id } = isObject(each) ? each : {};
+      const { type, label: given, action_id: id } = isMembers(each) ? each : {};
       const label = typeof given === "string" ? plainText(given) : "";
       const pointer = jsonPointer("actions", index);
       if (type !== "button" || label.trim() === "" || !isName(id))
@@ -124,14 +116,14 @@ class Reader {
 
   autoAction(value: unknown): string | null {
     if (value === undefined || value === null) return null;
-    if (isObject(value) && isName(value.action_id)) return value.action_id;
+    if (isMembers(value) && isName(value.action_id)) return value.action_id;
     this.report("/autoAction", "It has no action_id");
     return null;
   }
 
   task(value: unknown): ShownTask | null {
     if (value === undefined || value === null) return null;
-    const { id, state, error, pollIntervalMs: interval, progress } = isObject(value) ? value : {};
+    const { id, state, error, pollIntervalMs: interval, progress } = isMembers(value) ? value : {};
     if (!isName(id) || !isOneOf(taskStates, state)) {
       this.report("/task", "It has no id, or a state that is none of running, completed and failed");
       return null;
@@ -149,7 +141,7 @@ class Reader {
   }
 
   #block(value: unknown, pointer: string): Block | { readonly type: "unknown"; readonly name: string } {
-    const fields = isObject(value) ? value : {};
+    const fields = isMembers(value) ? value : {};
     const read = isBlockType(fields.type) ? readers[fields.type] : undefined;
     const block = read?.(fields, this, pointer);
     if (block !== undefined) return block;

@@ -3,6 +3,7 @@
  * but for the difference between kinds of text.
  */
 
+import { parsedJson } from "../../../base/json/mod.ts";
 import type { Size } from "./byte_flow.ts";
 import { ascii, uint } from "./bytes.ts";
 import { readDrawing } from "./drawings.ts";
@@ -99,15 +100,7 @@ function textOf(head: Uint8Array, isWhole: boolean): string | null {
 
 function textType(text: string, name: string, isWhole: boolean): string {
   if (text.startsWith("WEBVTT")) return "text/vtt";
-  if (/^\s*[[{]/.test(text) && (isWhole ? isJson(text) : /\.json$/i.test(name))) return "application/json";
+  if (/^\s*[[{]/.test(text) && (isWhole ? parsedJson(text) !== undefined : /\.json$/i.test(name)))
+    return "application/json";
   return /\.csv$/i.test(name) ? "text/csv" : "text/plain";
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

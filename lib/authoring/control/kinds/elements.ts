@@ -3,6 +3,7 @@
 import { AppError } from "../../../base/errors/mod.ts";
 import { eventPhase } from "../../../fans/directory/event_times.ts";
 import { memoize } from "../../../storage/background/mod.ts";
+import { isoOf } from "../../feeds/feed_element.ts";
 import {
   answerField,
   type ContentsEntry,
@@ -245,8 +246,4 @@ function list(entity: Entity, tx: Transaction, { previous, input }: Change): voi
 
 function passed(time: number | null, now: number): number | null {
   return time !== null && time <= now ? time : null;
-}
-
-function isoOf(time: number | null): string | null {
-  return time === null ? null : new Date(time * 1_000).toISOString();
 }

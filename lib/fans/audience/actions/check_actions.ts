@@ -1,6 +1,7 @@
 /** Checks reported actions, by hand for speed (see `batch/items.ts`). */
 
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
+import { isMembers } from "../../../base/json/mod.ts";
 import {
   arePropertiesSmall,
   propertiesBytesMax,
@@ -16,13 +17,13 @@ import type { NamedProjects } from "../batch/items.ts";
 import {
   BodyErrors,
   type BulkItem,
-  isJsonObject,
   readBulkItems,
   readOptionalId,
   readUserId,
   refuseUnknownMembers,
   withUserId,
 } from "../batch/items.ts";
+import { inheritedNames } from "../profile/patch.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 
 const nameCharactersMax = 64;
@@ -55,7 +56,7 @@ interface ActionCheck {
 
 /** Counts the actions of an unchecked body, for rate limits. */
 export function countActions(body: unknown): number {
-  const list = isJsonObject(body) ? body.actions : body;
+  const list = isMembers(body) ? body.actions : body;
   return Array.isArray(list) ? list.length : 1;
 }
 
@@ -80,7 +81,7 @@ export function checkActions(body: unknown, check: ActionCheck): readonly Report
  */
 export function checkAction(body: unknown, check: ActionCheck): ReportedAction {
   const errors = new BodyErrors();
-  if (!isJsonObject(body)) errors.add("Expected an object");
+  if (!isMembers(body)) errors.add("Expected an object");
   errors.throwIfAny();
   const item = withUserId(body as BulkItem["item"], [], check.accountIssuer, errors);
   const placed = { item, path: [], content: item, contentPath: [], userKey: "userId" } as const;
@@ -143,12 +144,11 @@ function readTime(
 }
 
 const noData: ActionData = {};
-const inheritedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 function readData({ content, contentPath }: BulkItem, errors: BodyErrors): ActionData {
   const { data } = content;
   if (data === undefined) return noData;
-  if (!isJsonObject(data)) {
+  if (!isMembers(data)) {
     errors.add("Expected an object of named properties", ...contentPath, "data");
     return noData;
   }
@@ -188,7 +188,7 @@ function readMetadata(
   errors: BodyErrors,
 ): QueuedAction["metadata"] & object {
   const { metadata } = content;
-  if (isJsonObject(metadata) && JSON.stringify(metadata).length <= metadataCharactersMax) return metadata;
+  if (isMembers(metadata) && JSON.stringify(metadata).length <= metadataCharactersMax) return metadata;
   const detail = `Expected an object of at most ${metadataCharactersMax} characters of JSON`;
   errors.add(detail, ...contentPath, "metadata");
   return {};

@@ -9,6 +9,7 @@ import {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
+  wellFormed,
 } from "../../loyalty/http/requests.ts";
 import type { CompiledConfig, Loyalty } from "../../loyalty/mod.ts";
 import { type GrantedReward, pointDateErrors } from "../../loyalty/user/history.ts";
@@ -24,7 +25,6 @@ import {
 import { applyPerUser, type ItemResult, type ItemServices } from "../batch/results.ts";
 
 const amountMax = 1_000_000_000;
-const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(itemIdCharactersMax), wellFormed);
 const name = v.string();
 const shortText = v.pipe(v.string(), v.maxLength(256), wellFormed);

@@ -7,6 +7,7 @@
 
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 import { requireUnarchived } from "../../directory/directory.ts";
 import type { Directory, Space } from "../../directory/mod.ts";
@@ -16,8 +17,6 @@ const bulkItemsMax = 1_000;
 const bulkErrorsMax = 1_000;
 /** Longest id of an action, reward or update, in characters. */
 export const itemIdCharactersMax = 128;
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 type Path = readonly (string | number)[];
 
@@ -52,10 +51,10 @@ export class BodyErrors {
 
 /** An item of a bulk request and its location in the body. */
 export interface BulkItem {
-  readonly item: JsonObject;
+  readonly item: Members;
   readonly path: Path;
   /** The object with the item's own members: the item, or its `data` in the batch convention. */
-  readonly content: JsonObject;
+  readonly content: Members;
   readonly contentPath: Path;
   readonly userKey: "userId" | "user_id";
 }
@@ -72,38 +71,38 @@ export function readBulkItems(
   errors: BodyErrors,
   accountIssuer: string | undefined,
 ): readonly BulkItem[] {
-  if (isJsonObject(body) && !Object.hasOwn(body, name)) {
+  if (isMembers(body) && !Object.hasOwn(body, name)) {
     const one = bulkItem(withUserId(body, [], accountIssuer, errors), [], errors);
     return one === null ? [] : [one];
   }
-  const list = isJsonObject(body) ? body[name] : body;
-  const base = isJsonObject(body) || !Array.isArray(body) ? [name] : [];
+  const list = isMembers(body) ? body[name] : body;
+  const base = isMembers(body) || !Array.isArray(body) ? [name] : [];
   if (!Array.isArray(list)) {
     errors.add(`Expected a list of items, or an object with one as ${name}`, ...base);
   } else if (list.length === 0 || list.length > bulkItemsMax) {
     errors.add(`Expected 1 to ${bulkItemsMax} items`, ...base);
   }
   errors.throwIfAny();
-  if (isJsonObject(body)) refuseUnknown(body, new Set([name]), [], errors);
+  if (isMembers(body)) refuseUnknown(body, new Set([name]), [], errors);
   const items: BulkItem[] = [];
   for (const [index, item] of (list as readonly unknown[]).entries()) {
     const path = [...base, index];
-    const read = isJsonObject(item)
+    const read = isMembers(item)
       ? bulkItem(withUserId(item, path, accountIssuer, errors), path, errors)
       : null;
     if (read !== null) items.push(read);
-    if (!isJsonObject(item)) errors.add("Expected an object", ...path);
+    if (!isMembers(item)) errors.add("Expected an object", ...path);
   }
   return items;
 }
 
 /** Puts the user's id in place of the external id of an item. */
 export function withUserId(
-  item: JsonObject,
+  item: Members,
   path: Path,
   accountIssuer: string | undefined,
   errors: BodyErrors,
-): JsonObject {
+): Members {
   if (item.externalId === undefined && item.external_id === undefined) return item;
   const [name, userKey] =
     item.external_id === undefined
@@ -123,7 +122,7 @@ export function withUserId(
 
 const convention: ReadonlySet<string> = new Set(["user_id", "data"]);
 
-function refuseUnknown(object: JsonObject, known: ReadonlySet<string>, path: Path, errors: BodyErrors): void {
+function refuseUnknown(object: Members, known: ReadonlySet<string>, path: Path, errors: BodyErrors): void {
   for (const name in object) {
     if (!known.has(name)) errors.add("Is not a known member", ...path, name);
   }
@@ -141,14 +140,14 @@ export function refuseUnknownMembers(
   }
 }
 
-function bulkItem(item: JsonObject, path: Path, errors: BodyErrors): BulkItem | null {
+function bulkItem(item: Members, path: Path, errors: BodyErrors): BulkItem | null {
   if (!Object.hasOwn(item, "user_id")) {
     return { item, path, content: item, contentPath: path, userKey: "userId" };
   }
   refuseUnknown(item, convention, path, errors);
   const { data } = item;
   const contentPath = [...path, "data"];
-  if (isJsonObject(data)) return { item, path, content: data, contentPath, userKey: "user_id" };
+  if (isMembers(data)) return { item, path, content: data, contentPath, userKey: "user_id" };
   errors.add("Expected an object", ...contentPath);
   return null;
 }
@@ -179,10 +178,6 @@ function isValidId(value: unknown): value is string {
   return (
     typeof value === "string" && value !== "" && value.length <= itemIdCharactersMax && value.isWellFormed()
   );
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Collects the projects that the items of a body name, so that each is looked up once. */

@@ -3,10 +3,11 @@
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError, invalidField, jsonPointer } from "../../../base/errors/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { empty, envelope, type JsonTextReply, named, route } from "../../../http/mod.ts";
 import { isNotModified, preconditionCharsMax } from "../../../http/replies/byte_reply.ts";
 import { fieldErrorsMax, isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
-import { BodyErrors, isJsonObject, type JsonObject, withUserId } from "../batch/items.ts";
+import { BodyErrors, withUserId } from "../batch/items.ts";
 import { type CustomFields, CustomValueSchema, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
 import { applyUpdates, checkUpdate, checkUpdates, onceOf, type UpdateRules } from "../profile/updates.ts";
@@ -20,7 +21,7 @@ const mergePatchType = "application/merge-patch+json";
 export const updatesBytesMax: number = 8 * 1_024 * 1_024;
 
 const UsersReplySchema = usersReplySchema("UserProfile", { data: ProfileSchema });
-const PatchSchema = v.custom<JsonObject>(isJsonObject, "Expected an object");
+const PatchSchema = v.custom<Members>(isMembers, "Expected an object");
 
 const patchEntries = {
   displayName: v.exactOptional(
@@ -245,14 +246,14 @@ async function putOne(
   const { caller, body, rules } = put;
   const message = "Cannot serve the request as it is not valid";
   const errors = new BodyErrors();
-  const item = isJsonObject(body) ? withUserId(body, [], rules.accountIssuer, errors) : {};
+  const item = isMembers(body) ? withUserId(body, [], rules.accountIssuer, errors) : {};
   errors.throwIfAny();
   const { user_id: given, data, ...more } = item;
   const userId = given === undefined && caller.kind === "user" ? caller.user.userId : given;
   if (!isUserId(userId)) throw invalidField(message, "/user_id", userIdExpectation);
   const [unknown] = Object.keys(more);
   if (unknown !== undefined) throw invalidField(message, jsonPointer(unknown), "Is not a known member");
-  if (!isJsonObject(data)) {
+  if (!isMembers(data)) {
     throw invalidField(message, "", "Expected an object with user_id and data, or a list of such");
   }
   const user = userFor(caller, userId);
@@ -282,7 +283,7 @@ export async function updateRules(
 }
 
 /** @throws {AppError} `validation_failed` with up to 20 errors. */
-function checkPatch(patch: JsonObject, rules: PatchRules): JsonObject {
+function checkPatch(patch: Members, rules: PatchRules): Members {
   const unknown = Object.keys(patch).filter(name => !patchMembers.some(member => member === name));
   const fields = [
     ...unknown.map(name => ({ pointer: jsonPointer(name), detail: "Is not a known member" })),

@@ -1,6 +1,7 @@
 /** The rows of a file with the columns of an export, as updates of profiles. */
 
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import {
   type Cell,
   cellText,
@@ -9,7 +10,6 @@ import {
   recordCharactersMax,
 } from "../../../base/text/mod.ts";
 import { parseJson } from "../../../http/requests/body.ts";
-import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import type { Column, FindColumn } from "../search/columns.ts";
 
 /** Formats of a file. JSON is an object on every line, as a list or bare. */
@@ -18,7 +18,7 @@ export type ImportFormat = "csv" | "json";
 /** A row of a file: its number from 1, and its values by column, or the reason why it cannot be read. */
 export type FileRow = { readonly row: number; readonly characters: number } & ReadRow;
 type ReadRow =
-  | { readonly values: JsonObject; readonly fault: null }
+  | { readonly values: Members; readonly fault: null }
   | { readonly values: null; readonly fault: string };
 
 type HeaderColumn = Pick<Column, "name" | "kind">;
@@ -121,7 +121,7 @@ function jsonRow(record: string): ReadRow | null {
   const text = record.trim().replace(/,$/, "");
   if (text === "" || text === "[" || text === "]") return null;
   const values = jsonOrUndefined(text);
-  if (isJsonObject(values)) return { values, fault: null };
+  if (isMembers(values)) return { values, fault: null };
   return { values: null, fault: "Expected a JSON object on a line of its own" };
 }
 
@@ -166,12 +166,12 @@ function jsonOrUndefined(text: string): unknown {
 
 interface RowUpdate {
   /** As an item of a bulk update has it. */
-  readonly content: JsonObject;
+  readonly content: Members;
   readonly errors: readonly FieldError[];
 }
 
 /** Returns the update that sets what a row names. Null removes a value, but for metrics, which it leaves as they are. */
-export function updateOf(values: JsonObject, find: FindColumn): RowUpdate {
+export function updateOf(values: Members, find: FindColumn): RowUpdate {
   const errors: FieldError[] = [];
   const content: Record<string, unknown> = {};
   const nested: Record<"customFields" | "metrics", Map<string, unknown>> = {
@@ -185,7 +185,7 @@ export function updateOf(values: JsonObject, find: FindColumn): RowUpdate {
     else if (!writtenRoots.has(root)) continue;
     else if (root !== "customFields" && root !== "metrics") content[name] = value;
     else if (id !== "") nested[root].set(id, value);
-    else if (isJsonObject(value)) for (const entry of Object.entries(value)) nested[root].set(...entry);
+    else if (isMembers(value)) for (const entry of Object.entries(value)) nested[root].set(...entry);
     else if (value !== null || root === "customFields") content[name] = value;
   }
   const { customFields, metrics } = nested;

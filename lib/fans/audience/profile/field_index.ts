@@ -17,6 +17,7 @@ import {
   declaredIndexes,
   followUser,
   textScore,
+  type UserName,
   userBoards,
   userIndexPartition,
   userShardPartitions,
@@ -31,11 +32,6 @@ const interruptedMs = 60_000;
 const uuidLength = 36;
 /** The value of users who no longer have a field. No text has it. */
 const absentScore = -1;
-
-interface UserName {
-  readonly organisationId: string;
-  readonly userId: string;
-}
 
 /** Returns the score of a value: numbers keep their order, texts have a digest, and no list is indexed. */
 export function fieldScore(value: CustomValue): number {

@@ -1,8 +1,8 @@
 /** Changes of profiles as JSON Merge Patch (RFC 7396). */
 
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
-import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, customValueError, isBackEndOnly } from "./custom_fields.ts";
 import type { ProfileRecord } from "./record.ts";
 
@@ -14,8 +14,8 @@ type ProfileContent = Pick<ProfileRecord, "displayName" | "preferences" | "custo
 /** A merge patch of a profile: null removes, absent members stay. */
 export interface ProfilePatch {
   readonly displayName?: string | null;
-  readonly preferences?: JsonObject | null;
-  readonly customFields?: JsonObject | null;
+  readonly preferences?: Members | null;
+  readonly customFields?: Members | null;
 }
 
 export interface PatchRules {
@@ -27,7 +27,7 @@ export interface PatchRules {
 export const patchMembers: readonly (keyof ProfilePatch)[] = ["displayName", "preferences", "customFields"];
 
 /** Returns every error of a patch that shows without the profile; pointers are relative to the patch. */
-export function patchErrors(patch: JsonObject, rules: PatchRules): readonly FieldError[] {
+export function patchErrors(patch: Members, rules: PatchRules): readonly FieldError[] {
   const { displayName, preferences, customFields } = patch;
   const errors: FieldError[] = [];
   if (displayName !== undefined && displayName !== null && !isDisplayName(displayName)) {
@@ -36,12 +36,12 @@ export function patchErrors(patch: JsonObject, rules: PatchRules): readonly Fiel
   }
   for (const name of ["preferences", "customFields"]) {
     const value = patch[name];
-    if (value === undefined || value === null || isJsonObject(value)) continue;
+    if (value === undefined || value === null || isMembers(value)) continue;
     errors.push({ pointer: `/${name}`, detail: "Expected an object or null" });
   }
-  const error = isJsonObject(preferences) ? preferencesError(preferences) : null;
+  const error = isMembers(preferences) ? preferencesError(preferences) : null;
   if (error !== null) errors.push(error);
-  if (isJsonObject(customFields)) return [...errors, ...customFieldErrors(customFields, rules)];
+  if (isMembers(customFields)) return [...errors, ...customFieldErrors(customFields, rules)];
   const hasReadOnly = [...rules.fields.values()].some(isBackEndOnly);
   if (customFields === null && hasReadOnly && !rules.isBackEnd) {
     errors.push({ pointer: "/customFields", detail: "Has members that only back ends may set" });
@@ -49,10 +49,7 @@ export function patchErrors(patch: JsonObject, rules: PatchRules): readonly Fiel
   return errors;
 }
 
-function customFieldErrors(
-  customFields: JsonObject,
-  { fields, isBackEnd }: PatchRules,
-): readonly FieldError[] {
+function customFieldErrors(customFields: Members, { fields, isBackEnd }: PatchRules): readonly FieldError[] {
   return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
     const field = fields.get(name);
     const isRefused = !isBackEnd && field !== undefined && isBackEndOnly(field);
@@ -82,8 +79,8 @@ export function applyPatch(
 
 /** Applies a JSON Merge Patch (RFC 7396). Neither argument changes. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isJsonObject(patch)) return patch;
-  const merged = new Map(isJsonObject(target) ? Object.entries(target) : []);
+  if (!isMembers(patch)) return patch;
+  const merged = new Map(isMembers(target) ? Object.entries(target) : []);
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) merged.delete(name);
     else merged.set(name, mergePatch(merged.get(name), value));
@@ -104,7 +101,7 @@ const membersMax = 512;
 const nameCharactersMax = 64;
 
 /** Names that later code could mistake for inherited members. */
-const refusedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+export const inheritedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Returns the first error of preferences, or null. */
 export function preferencesError(preferences: unknown, pointer = "/preferences"): FieldError | null {
@@ -115,7 +112,7 @@ export function preferencesError(preferences: unknown, pointer = "/preferences")
     for (const [name, member] of Object.entries(value)) {
       members += 1;
       if (members > membersMax) return { pointer, detail: `Expected at most ${membersMax} members` };
-      if (isJsonObject(value) && (refusedNames.has(name) || name.length > nameCharactersMax)) {
+      if (isMembers(value) && (inheritedNames.has(name) || name.length > nameCharactersMax)) {
         const detail = `Expected names of at most ${nameCharactersMax} characters that objects do not inherit`;
         return { pointer: at, detail };
       }

@@ -1,15 +1,15 @@
 /** The stored profile: a record of the user's partition beside loyalty. */
 
+import type { Members } from "../../../base/json/mod.ts";
 import { JsonMembers } from "../../../base/text/mod.ts";
 import type { Put, ReadRecord, Store, Stored, Write } from "../../../storage/mod.ts";
 import { profileKey, type SpaceUser, spaceUserPartition } from "../../loyalty/user/state.ts";
-import type { JsonObject } from "../batch/items.ts";
 import type { CustomValue } from "./custom_fields.ts";
 
 /** The part of a profile that users and back ends write. */
 export interface ProfileRecord {
   readonly displayName: string | null;
-  readonly preferences: JsonObject;
+  readonly preferences: Members;
   readonly customFields: Readonly<Record<string, CustomValue>>;
   /** Unix ms; null without a record. */
   readonly createdAt: number | null;

@@ -1,12 +1,11 @@
 /** Profile updates by back ends: checked as a whole, then applied one by one. */
 
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import type { CompiledConfig, SpaceUser } from "../../loyalty/mod.ts";
 import type { MetricChange } from "../../loyalty/user/history.ts";
 import {
   BodyErrors,
   type BulkItem,
-  isJsonObject,
-  type JsonObject,
   readBulkItems,
   readOptionalId,
   readUserId,
@@ -62,7 +61,7 @@ export function checkUpdates(body: unknown, rules: UpdateRules): readonly Profil
  *
  * @throws {AppError} `validation_failed` with every error.
  */
-export function checkUpdate(content: JsonObject, rules: UpdateRules): Omit<ProfileUpdate, "userId"> {
+export function checkUpdate(content: Members, rules: UpdateRules): Omit<ProfileUpdate, "userId"> {
   const errors = new BodyErrors();
   const item = { item: {}, path: [], content, contentPath: [], userKey: "user_id" } as const;
   const updateId = readUpdateId(item, rules, errors);
@@ -148,7 +147,7 @@ function checkMetrics(
     errors.add("Only back ends may change it", ...path);
     return [];
   }
-  const entries = isJsonObject(content.metrics) ? Object.entries(content.metrics) : [];
+  const entries = isMembers(content.metrics) ? Object.entries(content.metrics) : [];
   if (entries.length === 0 || entries.length > metricChangesMax) {
     errors.add(`Expected an object of 1 to ${metricChangesMax} metrics`, ...path);
     return [];
@@ -156,7 +155,7 @@ function checkMetrics(
   return entries.flatMap(([metricId, change]): MetricChange[] => {
     const metric = metrics.get(metricId);
     if (metric === undefined) errors.add("Is not a metric of the space", ...path, metricId);
-    const { op, value, ...others } = isJsonObject(change) ? change : {};
+    const { op, value, ...others } = isMembers(change) ? change : {};
     for (const name in others) errors.add("Is not a known member", ...path, metricId, name);
     if (op !== "set" && op !== "incr") {
       errors.add("Expected set or incr", ...path, metricId, "op");

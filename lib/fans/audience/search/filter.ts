@@ -4,8 +4,8 @@ import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { type Condition, compileCondition, depthMax } from "../../../base/expressions/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { issueDetail } from "../../../http/requests/validate.ts";
-import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { environmentOf, type FindColumn, variableName } from "./columns.ts";
 import { demandsOf, type FilterDemands } from "./filter_demands.ts";
 import {
@@ -59,7 +59,7 @@ function conditionsIn(
   errors: FieldError[],
 ): readonly LocatedCondition[] {
   if (source === undefined) return [];
-  if (!isJsonObject(source)) {
+  if (!isMembers(source)) {
     errors.push({ pointer: base, detail: "Expected an object: a condition, or its short form" });
     return [];
   }
@@ -136,7 +136,7 @@ function parseTimes(operand: unknown, pointer: string, context: TimeContext): un
 }
 
 function soleEntry(source: unknown): readonly [operator: string, argument: unknown] | null {
-  const entries = isJsonObject(source) ? Object.entries(source satisfies JsonObject) : [];
+  const entries = isMembers(source) ? Object.entries(source satisfies Members) : [];
   const [entry] = entries;
   return entry === undefined || entries.length > 1 ? null : entry;
 }

@@ -1,6 +1,7 @@
 /** Positions in a walk over users, as text that outlives the process. */
 
 import { type AppError, invalidField } from "../../../base/errors/mod.ts";
+import { parsedJson } from "../../../base/json/mod.ts";
 import type { BoardEntry } from "../../../storage/mod.ts";
 
 export type SearchPosition =
@@ -43,7 +44,8 @@ export function printPosition(position: SearchPosition): string {
  * @throws {AppError} `validation_failed`: the text is not a position.
  */
 export function parsePosition(text: string): SearchPosition {
-  const [walk, ...parts] = parseParts(text);
+  const parsed = parsedJson(text);
+  const [walk, ...parts]: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
   const [first, second, ...more] = parts;
   if (walk === "all" && isNumber(first)) return { walk, shard: first, after: parseEntry(parts.slice(1)) };
   if (walk === "range" && isText(first) && isNumber(second) && isText(more[0])) {
@@ -71,15 +73,6 @@ function parseEntry(parts: readonly unknown[]): BoardEntry | null {
   const [score, tie, member] = parts;
   if (isNumber(score) && isNumber(tie) && isText(member)) return { score, tie, member };
   throw invalidSearchCursor();
-}
-
-function parseParts(text: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(text);
-    return Array.isArray(parts) ? parts : [];
-  } catch {
-    return [];
-  }
 }
 
 function isText(part: unknown): part is string {

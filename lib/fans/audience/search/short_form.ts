@@ -11,10 +11,11 @@
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";
 import { jsonPointer } from "../../../base/errors/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { accountIdCharactersMax } from "../../identity/own_accounts.ts";
 import type { RegisteredKey } from "../../identity/users.ts";
 import { foldName } from "../../users/mod.ts";
-import { isJsonObject, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
+import { itemIdCharactersMax } from "../batch/items.ts";
 import { foldedName } from "./columns.ts";
 
 /** Describes a time in a filter, for people. */
@@ -86,9 +87,9 @@ export interface LocatedCondition {
   readonly condition: unknown;
 }
 
-export function splitFilter(filter: JsonObject): {
-  readonly short: JsonObject;
-  readonly condition: JsonObject;
+export function splitFilter(filter: Members): {
+  readonly short: Members;
+  readonly condition: Members;
 } {
   const all = Object.entries(filter);
   return {
@@ -106,7 +107,7 @@ type Comparison = readonly [
 const keyNames: readonly KeyName[] = ["email", "externalId"];
 
 export function keysOf(filter: unknown): readonly RegisteredKey[] {
-  if (!isJsonObject(filter)) return [];
+  if (!isMembers(filter)) return [];
   const { short } = splitFilter(filter);
   const parsed = v.safeParse(ShortFormSchema, short);
   if (!parsed.success) return [];

@@ -1,5 +1,6 @@
 /** Accepted actions as they wait in the queue. */
 
+import { parsedJson } from "../../../base/json/mod.ts";
 import { shardOf } from "../../../base/text/mod.ts";
 import type { ActionData } from "../../loyalty/config/rules.ts";
 
@@ -38,12 +39,8 @@ export function encodeAction(action: QueuedAction): string {
 
 /** Decodes a message; null if it is no action. */
 export function decodeAction(body: string): QueuedAction | null {
-  try {
-    const value: unknown = JSON.parse(body);
-    return isQueuedAction(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(body);
+  return isQueuedAction(value) ? value : null;
 }
 
 function isQueuedAction(value: unknown): value is QueuedAction {

@@ -7,8 +7,8 @@ import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
 import { type Immutable, named } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
-import { decide, type Partition, tenantPartition } from "../../../storage/mod.ts";
-import type { LeaderboardServices } from "../scores/resolve_board.ts";
+import { decide } from "../../../storage/mod.ts";
+import { boardsPartition, type LeaderboardServices } from "../scores/resolve_board.ts";
 
 /** Most hidden users of a project, so that one range of a board always fills the longest page. */
 export const hiddenUsersMax = 900;
@@ -32,7 +32,7 @@ export function createHiddenUsers({ store, clock }: Pick<LeaderboardServices, "s
   const ids = new Cache<ReadonlySet<string>>({ entriesMax: 1_000, maxAgeMs: 900, clock });
 
   async function load(projectId: string): Promise<{ value: ReadonlySet<string>; version: string | null }> {
-    const [stored] = await store.read(partitionOf(projectId), [{ type: "record", key }]);
+    const [stored] = await store.read(boardsPartition(projectId), [{ type: "record", key }]);
     const value = new Set(parse(stored?.value).map(({ userId }) => userId));
     return { value, version: stored?.version ?? null };
   }
@@ -42,7 +42,7 @@ export function createHiddenUsers({ store, clock }: Pick<LeaderboardServices, "s
     projectId: string,
     next: (users: readonly HiddenUser[]) => readonly HiddenUser[] | null,
   ): Promise<readonly HiddenUser[]> {
-    const changed = await decide(store, partitionOf(projectId), {
+    const changed = await decide(store, boardsPartition(projectId), {
       reads: [{ type: "record", key }],
       idempotent: true,
       apply: ([stored]) => {
@@ -62,7 +62,7 @@ export function createHiddenUsers({ store, clock }: Pick<LeaderboardServices, "s
       ids.getOrLoad(projectId, load),
     /** Lists the hidden users in the order in which they were hidden. */
     async list(projectId: string): Promise<readonly HiddenUser[]> {
-      const [stored] = await store.read(partitionOf(projectId), [{ type: "record", key }]);
+      const [stored] = await store.read(boardsPartition(projectId), [{ type: "record", key }]);
       return parse(stored?.value);
     },
     /**
@@ -94,8 +94,4 @@ export function createHiddenUsers({ store, clock }: Pick<LeaderboardServices, "s
 
 function parse(text: string | undefined): readonly HiddenUser[] {
   return text === undefined ? [] : JSON.parse(text);
-}
-
-function partitionOf(projectId: string): Partition {
-  return tenantPartition({ project: projectId }, "leaderboards");
 }

@@ -164,3 +164,8 @@ export interface LeaderboardServices {
   readonly directory: Directory;
   readonly clock: Clock;
 }
+
+/** Returns the partition that lists the boards of a project, and the users whom they hide. */
+export function boardsPartition(projectId: string): Partition {
+  return tenantPartition({ project: projectId }, "leaderboards");
+}

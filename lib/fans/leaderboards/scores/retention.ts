@@ -10,7 +10,6 @@ import {
   type Partition,
   type Store,
   storageLimits,
-  tenantPartition,
   type UserRecordKind,
   type UserRecords,
   type Write,
@@ -42,6 +41,7 @@ import {
   type BoardLocation,
   boardKey,
   boardPartition,
+  boardsPartition,
   distinctKey,
   entryPartition,
   fromStoredScore,
@@ -195,10 +195,6 @@ function parseSeasonNote(member: string): { readonly address: BoardAddress; read
   const [projectId = "", eventId = "", leaderboardId = "", season = "", shards = "1"] = member.split("/");
   const address = { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season };
   return { address, shards: Number(shards) };
-}
-
-function boardsPartition(projectId: string): Partition {
-  return tenantPartition({ project: projectId }, "leaderboards");
 }
 
 /** Number of boards that are changed at the same time. */

@@ -1,13 +1,12 @@
 /** Configuration documents in bodies of the control API, and their errors. */
 
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
+import { isMembers, type Members } from "../../../base/json/mod.ts";
 import { compileConfig } from "../config/compile.ts";
 
 export const configurationType = "loyalty_configurations";
 
 export const documentErrorsMax = 500;
-
-type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Finds the document in a body, with its JSON Pointer there: the attributes of a JSON:API resource, or the body itself, which then has no `data`.
@@ -19,16 +18,16 @@ export function sentDocument(
   body: unknown,
   spaceId: string,
 ): { readonly document: unknown; readonly pointer: string } {
-  if (!isObject(body)) throw invalid([{ pointer: "", detail: "Expected an object" }]);
+  if (!isMembers(body)) throw invalid([{ pointer: "", detail: "Expected an object" }]);
   if (!Object.hasOwn(body, "data")) return { document: body, pointer: "" };
   const { data } = body;
-  if (!isObject(data)) throw invalid([{ pointer: "/data", detail: "Expected a resource object" }]);
+  if (!isMembers(data)) throw invalid([{ pointer: "/data", detail: "Expected a resource object" }]);
   const errors: FieldError[] = [];
   if (typeof data.type !== "string") errors.push({ pointer: "/data/type", detail: "Expected a text" });
   if (data.id !== undefined && typeof data.id !== "string") {
     errors.push({ pointer: "/data/id", detail: "Expected a text" });
   }
-  if (!isObject(data.attributes)) {
+  if (!isMembers(data.attributes)) {
     errors.push({ pointer: "/data/attributes", detail: "Expected the configuration as an object" });
   }
   if (errors.length > 0) throw invalid(errors);
@@ -84,10 +83,6 @@ function requireIdentity({ type, id }: Members, spaceId: string): void {
   throw new AppError("conflict", "Cannot accept the resource as it is not the one at this path", {
     fields: errors,
   });
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(fields: readonly FieldError[]): AppError {

@@ -14,7 +14,7 @@ export const dataPropertiesMax = 64;
 export const dataNameCharactersMax = 64;
 export const actionIdCharactersMax = 128;
 
-const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
+export const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const timestamp = (description: string) =>
   v.exactOptional(
     v.pipe(
