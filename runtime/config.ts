@@ -443,7 +443,6 @@ export const variables: readonly Variable<v.GenericSchema<string, unknown>>[] = 
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Sources of settings. A flag takes precedence over its variable. */
 interface ConfigSources {
   readonly environment: Environment;
   readonly flags: Environment;
@@ -506,7 +505,6 @@ function isBlobStorage(text: string): boolean {
   return !text.includes("://") || accepts(parseS3Url)(text);
 }
 
-/** Returns a check that is met where the function does not throw. */
 function accepts(parse: (text: string) => unknown): (text: string) => boolean {
   return text => {
     try {
@@ -545,7 +543,6 @@ function unknownVariables(environment: Environment): readonly string[] {
     .map(name => `There is no ${name}.${suggestion(name, known)}`);
 }
 
-/** Reports combinations of settings that cannot work. */
 function impossibleCombinations(settings: Settings, demo: boolean): readonly string[] {
   const { redis, postgres, store, data, workers, exports, loyalty, defaultSpaceId } = settings;
   const problems: string[] = [];

@@ -52,7 +52,6 @@ export class Load {
     return this.outcomes.filter(each => each === outcome).length;
   }
 
-  /** Returns the number of commits that were reported as not applied or unknown. */
   failures(): number {
     return this.count("storage_unavailable") + this.count("outcome_unknown");
   }

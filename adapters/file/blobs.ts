@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 
-/** Most bytes that a body reads from its file at a time. */
 export const fileChunkBytesMax = 65_536;
 /** Age, in ms, from which what arrived of a blob is taken for left behind by a process that ended. */
 export const fileLeftoverMsMin = 86_400_000;

@@ -95,7 +95,6 @@ export class Deliveries {
 
 /** Longest e-mail address, in UTF-16 units (RFC 5321, section 4.5.3.1.3). */
 const addressUnitsMax = 254;
-/** Longest name of a sender, in UTF-16 units. */
 const senderNameUnitsMax = 200;
 
 export interface Mailbox {

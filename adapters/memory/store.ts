@@ -238,7 +238,6 @@ function randomSeed(): number {
   return crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
 }
 
-/** Result of a write, or `refused` if a guard does not hold. */
 type Answer = number | string | null | typeof refused;
 
 const refused: unique symbol = Symbol("refused");
@@ -469,7 +468,6 @@ export class CommitChange {
   }
 }
 
-/** Returns true if a write may be refused, or throw. */
 function isFallible(write: Write): boolean {
   return write.type === "add" || (write.type === "score" && write.op === "add");
 }

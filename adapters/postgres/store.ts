@@ -37,7 +37,6 @@ import {
 import { Database, readTime, Session } from "./session.ts";
 import { sweepParameters } from "./sweep.ts";
 
-/** Connections of commits, and of reads. */
 const lanes = 4;
 const sweepIntervalMs = 10_000;
 const pageSize = 1_000;

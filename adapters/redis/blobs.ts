@@ -13,7 +13,6 @@ import { scriptOf } from "./script_cache.ts";
 
 /** Bytes of a chunk of a blob: large enough for few commands, small enough that none holds up others. */
 const blobChunkBytes = 262_144;
-/** Most chunks of a blob that are on their way to the server at a time. */
 const blobChunksInFlightMax = 4;
 /** For how long the server keeps what has arrived of a blob when no more arrives, in ms. */
 const blobUploadMsMax = 3_600_000;

@@ -176,7 +176,6 @@ export function refusedRequest(status: number, reason: string): AppError {
     : new AppError("internal_error", message);
 }
 
-/** Returns true if the same request may succeed later. */
 function isBusy(status: number): boolean {
   return status === 429 || status >= 500;
 }

@@ -52,7 +52,6 @@ export class GrandstandError extends Error {
   }
 }
 
-/** Creates the error for an answer that is none of this API. */
 export function badAnswer(
   message: string,
   { status, headers }: Pick<Response, "status" | "headers">,

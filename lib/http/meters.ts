@@ -17,7 +17,6 @@ export class Meters {
     this.fallbacks = metrics.counter("grandstand_rate_limiter_fallbacks_total", {});
   }
 
-  /** Counts a request that was answered with `status` after `ms`. */
   record(endpoint: Endpoint | null, status: number, ms: number): void {
     let byStatus = this.#durations.get(endpoint);
     if (byStatus === undefined) {

@@ -279,7 +279,6 @@ function demoSeed(ids: DemoIds, startAt: number): Seed {
 
 export const demoCodesCount = 100;
 
-/** The loyalty configuration of the demo, which is the example of the README. */
 export const demoLoyalty: unknown = {
   timeZone: "Europe/Madrid",
   metrics: [{ id: "points", title: "Points", lots: { expires: { after: { months: 12 } } } }],

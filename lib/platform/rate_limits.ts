@@ -37,7 +37,6 @@ interface Caller extends IdempotencySubject {
   readonly quota: QuotaName;
 }
 
-/** Limits the routes of the audience API by user and by key, and makes its POSTs repeatable. */
 export function withAudienceLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
   const keyed = [...quotas.user, ...quotas.userKeys];
   return withIdempotency(routes).map(route => ({

@@ -18,7 +18,6 @@ const textsKeptMax = 1_024;
 const keptUnitsMax = 4_096;
 
 export const payloadMsMax = 3_600_000;
-/** The name of the sealed text in the payload. */
 export const sealedMember = "_s";
 
 export interface Memory {

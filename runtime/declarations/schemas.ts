@@ -1,6 +1,5 @@
 /** Prints JSON Schema of the OpenAPI document as types of TypeScript. */
 
-/** A JSON Schema, as far as the document uses it. */
 export interface Schema {
   readonly $ref?: string;
   readonly const?: unknown;

@@ -144,7 +144,6 @@ export function senderOf({ headers }: Request): Sender {
   return { accept: headers.get("accept"), cacheControl: headers.get("cache-control") };
 }
 
-/** Creates the answer to a request that is not admitted. */
 export function overloaded(sender: Sender): Refusal {
   return busy("Cannot take the request: too many are in flight; retry later", sender);
 }
@@ -166,7 +165,6 @@ function busy(message: string, { accept, cacheControl }: Sender): Refusal {
 /** Characters of no host (RFC 3986, section 3.2.2). Bun and Deno join `Host` and target to a URL, where they could start a path. */
 const strangeHost = /[^\x21-\x7e]|[/?#\\@"<>]/;
 
-/** Returns true if the value of `Host` may be a host with a port or without. */
 export function isHost(value: string): boolean {
   return !strangeHost.test(value);
 }
@@ -211,7 +209,6 @@ export function peerAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }
 
-/** Returns the base URL of a server that listens on `host`; a wildcard becomes localhost. */
 export function baseUrl(host: string, port: number): string {
   if (host === "0.0.0.0" || host === "::") return `http://localhost:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -153,7 +153,6 @@ function freeId(title: string, ids: Set<string>): string {
   return id;
 }
 
-/** Returns the words of a section for the search, each once. */
 function words(markdown: string): string {
   return [...new Set(markdown.match(/[\p{L}\p{N}_.-]{2,40}/gu) ?? [])].join(" ");
 }

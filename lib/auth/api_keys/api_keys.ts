@@ -389,7 +389,6 @@ export const apiKeysPerOrganisationMax = 500;
 
 const index = { type: "record", key: "index" } as const;
 
-/** Lists the ids of the organisation's keys, oldest first. */
 export async function indexedKeys(store: Store, organisationId: string): Promise<readonly string[]> {
   const [stored] = await store.read(indexPartition(organisationId), [index]);
   return stored === null ? [] : JSON.parse(stored.value);

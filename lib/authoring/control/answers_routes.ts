@@ -161,7 +161,6 @@ function showRoute(kind: Kind, context: ResourceRoutesContext) {
   });
 }
 
-/** Finds an element, and which of its texts are shown. */
 async function elementOf(
   kind: Kind,
   { services }: ResourceRoutesContext,

@@ -92,7 +92,6 @@ export function appendAudit(
   tx.effect({ type: "append", key: auditKey, value, at: now * 1_000, maxLength: entriesMax });
 }
 
-/** Builds the routes that list the audit trail of organisations, spaces and projects. */
 export function auditRoutes(services: ControlServices, author: Guard<Author>) {
   return [
     auditRoute("organisations", services, author),

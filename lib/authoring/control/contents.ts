@@ -158,7 +158,6 @@ export function assetsIn(entities: readonly Entity[]): ReadonlySet<string> {
   return new Set(found);
 }
 
-/** Notes that an event or template mentions assets. */
 export function noteAssets(tx: Transaction, ownerId: string, assets: Iterable<string>, now: number): void {
   for (const asset of assets)
     tx.effectOnce({ type: "score", op: "set", key: usesKey(asset), member: ownerId, score: now });

@@ -243,7 +243,6 @@ export function ownerOf(
   return { type, id: refs[name] ?? "" };
 }
 
-/** Creates the error for attributes or relationships that cannot be accepted. */
 export function unprocessable(...fields: readonly FieldError[]): AppError {
   return new AppError("unprocessable", "Cannot accept the resource as it is not valid", { fields });
 }

@@ -20,7 +20,6 @@ import { PeopleSample } from "./people_sample.ts";
 import type { Owners } from "./sources.ts";
 
 const pauseMs = 500;
-/** Owners that are looked up at a time. */
 const concurrency = 16;
 /** Most different names that wait for the next write; actions that name others are not counted. */
 const waitingNamesMax = 10_000;

@@ -14,7 +14,6 @@ import { Cache } from "../../storage/background/mod.ts";
 import { LiveEventSchema, LiveProjectSchema } from "./schemas.ts";
 import { FeedParams, feedHeaders, feedIdOf, feedKey, feedPaths, unknownFeed } from "./sources.ts";
 
-/** Most boards that each parameter of a page names. */
 const boardsMax = 10;
 /** Documents are read from the store as often as streams are. */
 const kept = { entriesMax: 1_000, maxAgeMs: 900 };

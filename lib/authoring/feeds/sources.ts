@@ -214,7 +214,6 @@ export class Sources {
   }
 }
 
-/** Reads the statistics of events and elements of a project. */
 export async function readCounts(store: Store, projectId: string, ids: readonly string[]): Promise<Counts> {
   const queries = ids.map(id => ({ type: "tally", key: statsKey(id) }) as const);
   const found = await readMany(store, directoryPartition("project", projectId), queries);
@@ -317,7 +316,6 @@ export function feedIdOf({ prefix, projectId, eventId }: FeedParameters): string
   return id;
 }
 
-/** Creates the error for an address without a feed. */
 export function unknownFeed(): AppError {
   const expected = "expected the first two characters of an id in lower case, then the id";
   return new AppError("not_found", `Cannot find the feed: ${expected}`);

@@ -9,7 +9,6 @@ import { contentFaults } from "./content.ts";
 import { type ContentType, ContentTypeSchema } from "./content_types.ts";
 import { line, plainObject } from "./schemas.ts";
 
-/** Longest file of a specification, in bytes. */
 export const specBytesMax = 1_000_000;
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000));
@@ -56,7 +55,6 @@ export interface SpecFault {
   readonly detail: string;
 }
 
-/** The contents of a file, or what is wrong with it. */
 type Checked<T> = { readonly value: T } | { readonly faults: readonly SpecFault[] };
 type DetailOf = (issue: v.BaseIssue<unknown>) => string;
 

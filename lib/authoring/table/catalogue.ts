@@ -46,7 +46,6 @@ interface Choice {
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
-/** Question and options, with a template of such an element. */
 function choice(
   text: string,
   texts: readonly string[],

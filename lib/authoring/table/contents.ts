@@ -27,7 +27,6 @@ export interface Contents {
 
 export const elementsMax = 1_000;
 
-/** The contents of an event that never had elements. */
 export const noContents: Contents = { rev: 0, elements: [] };
 
 export function contentsKey(eventId: string): string {

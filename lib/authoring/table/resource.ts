@@ -142,7 +142,6 @@ export function withDefault<S extends v.GenericSchema>(
   return { schema, description, default: value };
 }
 
-/** Returns an attribute that is answered alone. */
 export function readOnly<
   S extends v.GenericSchema,
   const M extends Omit<More, "write"> = Record<never, never>,

@@ -32,7 +32,6 @@ export const unixSeconds = v.pipe(
   v.transform(Math.floor),
 );
 
-/** A time as ISO 8601 in UTC. */
 export const isoText = v.pipe(v.string(), v.isoTimestamp());
 
 /** A duration in whole seconds, up to a year. */

@@ -13,7 +13,6 @@ import { directoryPartition } from "./records.ts";
 
 /** Most versions of a space that are kept, the current one included; the oldest is dropped first. */
 const loyaltyVersionsMax = 50;
-/** Largest document, in bytes of its JSON. */
 export const loyaltyBytesMax = 524_288;
 
 /** A version without its document. */

@@ -118,7 +118,6 @@ export const ProjectParameter = v.pipe(
   v.toLowerCase(),
 );
 
-/** The path parameter that names an event of a project. */
 export const EventParameter = v.pipe(
   v.union(
     [v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase()), v.picklist(eventAliases)],

@@ -141,7 +141,6 @@ export function isServed({ list, unknownLocation }: LocationPolicy, country: Cou
   return isListed === (kind === "allow");
 }
 
-/** Lists the faults of the section `location` in the settings of a project or event. */
 export function locationFaults({ location }: Settings, pointer: string): FieldError[] {
   return (v.safeParse(SectionSchema, location).issues ?? []).map(issue => ({
     pointer: pointer + jsonPointer("location", ...(issue.path ?? []).map(({ key }) => String(key))),

@@ -118,7 +118,6 @@ export function withSumsBefore(sums: UserState["sums"], added: readonly ChangedS
   return added.map(sum => ({ ...sum, total: addBounded(sum.total, ownValue(sums, sum.key)?.[0] ?? 0) }));
 }
 
-/** Returns the key of a sum in a user's state. */
 export function sumKey(target: Pick<SumTarget, "id">): string {
   const cached = keys.get(target);
   if (cached !== undefined) return cached;

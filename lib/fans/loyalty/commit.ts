@@ -88,7 +88,6 @@ type CommandOf<Kind extends string, Part extends keyof CommandParts> = { readonl
   Part
 > & { readonly [Other in Exclude<keyof CommandParts, Part>]?: undefined };
 
-/** A change of a user's loyalty, and what it reads and writes beside the user's state. */
 export type Command =
   | CommandOf<"time", "advanceTime" | "dropsDelivered" | "isFromSweep">
   | CommandOf<"action", "projectId" | "at" | "once" | "scoring" | "reads" | "apply" | "refused">

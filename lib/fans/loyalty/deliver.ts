@@ -112,7 +112,6 @@ export function deliverStateNow(
 type LateUsers = Map<Partition, CachedUser>;
 
 const lateUsersMax = 100_000;
-/** Users whose scores are delivered at a time. */
 const concurrency = 16;
 
 function addLate(users: LateUsers, user: CachedUser): void {

@@ -108,7 +108,6 @@ function registrationWrites({ user, isActivity }: Registration, now: number): re
 const leaseMs = 60_000;
 /** Pause in ms before a user whose work failed is processed again. */
 const retryMs = 60_000;
-/** Number of users that are processed at the same time. */
 const concurrency = 16;
 
 /** Processes every due user of every organisation. Sweeps may overlap, in one process or several. */
@@ -172,7 +171,6 @@ export async function unlistDueUser(
   await applyWrites(store, userShardPartition(organisationId, userShardOf(userId)), writes);
 }
 
-/** Number of users that are read at a time. */
 const pageMax = 1_000;
 
 interface ListedUser extends DueUser {

@@ -172,7 +172,6 @@ export interface RunAllOutcome {
   readonly error?: unknown;
 }
 
-/** Most commands that one commit carries. */
 const batchMax = 32;
 
 /** Runs commands of one user in their order, as many as possible with one read and one commit. */

@@ -13,7 +13,6 @@ import { readStandings, userShardPartition, userShardPartitions, userShards } fr
 
 /** Fewest entries of a shard that a merge reads at a time. */
 const shardPageMin = 4;
-/** Most entries of a shard that a merge reads at a time. */
 const shardPageMax = 500;
 /** Number of shards that are counted to estimate the size of a range; users are spread evenly over shards. */
 const sampledShards = 4;

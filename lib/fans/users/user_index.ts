@@ -110,7 +110,6 @@ export function indexPartition(organisationId: string): Partition {
   return tenantPartition({ organisation: organisationId }, "user_index");
 }
 
-/** The board of an organisation's projects that have users. */
 export const projectsKey = "projects";
 
 /** Returns the writes that list an organisation with users; repeating them changes nothing. */

@@ -59,7 +59,6 @@ type RequestState =
   | { readonly state: "running"; readonly fingerprint: string }
   | { readonly state: "done"; readonly fingerprint: string; readonly reply: Reply };
 
-/** Runs each request once. */
 export class Idempotency {
   readonly #options: IdempotencyServices;
 

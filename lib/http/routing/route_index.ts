@@ -184,7 +184,6 @@ function segmentEnd(path: string, count: number): number {
   return at;
 }
 
-/** Maximum number of `name=value` pairs in a query. */
 export const queryPairsMax = 64;
 
 /** Maximum length of a query as sent, in UTF-16 units. */
@@ -202,7 +201,6 @@ class Bag {
 Object.setPrototypeOf(Bag.prototype, null);
 Reflect.deleteProperty(Bag.prototype, "constructor");
 
-/** Creates an empty set of parameters to fill. */
 function emptyParameters(): Record<string, string> {
   return new Bag();
 }

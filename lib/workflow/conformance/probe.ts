@@ -57,7 +57,6 @@ const { answerMsMax } = dialogueLimits;
 const turnsMax = 12;
 const pollMsMax = 2_000;
 
-/** A request as a check varies it. */
 interface Turn {
   /** Text is sent as it is. @default the context alone */
   readonly body?: unknown;

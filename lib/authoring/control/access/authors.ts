@@ -458,7 +458,6 @@ const schemes = {
   },
 };
 
-/** Creates a guard that demands the access token of an authoring user. */
 export function authorGuard(authors: Authors): Guard<Author> {
   return {
     security: [{ schemes }],

@@ -21,7 +21,6 @@ export const grantsMax = 2_000;
 /** Age in ms from which grants are read again. */
 const ageMsMax = 900;
 const cachedMax = 2_000;
-/** Most admins whom an answer names. */
 const adminsMax = 10;
 
 /** A granted role. Times are Unix seconds. */

@@ -14,7 +14,6 @@ import type { AppSpec, ContentType } from "../../table/mod.ts";
 import { type Entity, projectCodec } from "../kind.ts";
 import type { ControlWork } from "../work.ts";
 
-/** The record of a space that lists its apps. */
 const appsKey = "apps";
 const specsMax = 200;
 /** Age in ms from which a note that is not settled is that of a dead process. */

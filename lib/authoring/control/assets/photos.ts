@@ -163,7 +163,6 @@ function webpSize(head: Uint8Array): Size | null {
   return form === "VP8L" ? [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1] : null;
 }
 
-/** Most pieces of metadata of an AVIF or HEIC. */
 const piecesMax = 64;
 
 /** The first `meta` box of an AVIF or HEIC says where its metadata are: within it or behind it. */

@@ -366,7 +366,6 @@ export function idOf(call: AuthorCall, type: ResourceType): string {
   return id.toLowerCase();
 }
 
-/** Returns the schema of a path with the id of a record. */
 export function idParams(type: ResourceType) {
   return v.object({ [parameterOf(type)]: v.pipe(v.string(), v.description(`Id of the ${nounOf(type)}`)) });
 }
@@ -464,7 +463,6 @@ export function created(call: AuthorCall, { data }: { readonly data: ResourceObj
   return answer(call, { data }, headers, 201);
 }
 
-/** Returns true if a request asks what it would do. */
 export function isDryRun({ query }: AuthorCall): boolean {
   return (query as Query).dry_run === "true";
 }

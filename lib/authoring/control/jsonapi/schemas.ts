@@ -103,7 +103,6 @@ const IncludedSchema = named(
 );
 const schemas = new Map<string, v.GenericSchema>();
 
-/** Makes each schema once, as the OpenAPI document has each name once. */
 function once(name: string, make: () => v.GenericSchema): v.GenericSchema {
   const made = schemas.get(name) ?? named(name, make());
   schemas.set(name, made);

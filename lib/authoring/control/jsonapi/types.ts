@@ -180,7 +180,6 @@ export type ListQuery<T extends Type> = ViewQuery<T> & {
       }
     : unknown);
 
-/** A query as sent, each name once. */
 export type Query = Readonly<Record<string, unknown>>;
 
 export interface View {

@@ -25,7 +25,6 @@ export const assetTallies = { mime: "mime", uploader: "uploaders", usage: "usage
 const assetsMax = 100_000;
 const assetBytesMax = 1_099_511_627_776;
 
-/** The board of a space with the assets that a filter selects. */
 function boardKey({ mime = "", tag = "", uploader = "" }: Readonly<Record<string, unknown>>): string {
   return `assets:${mime}:${tag}:${uploader}`;
 }

@@ -60,7 +60,6 @@ const boards = { start: "events", created: "events_created" } as const;
 /** Attributes that decide when an event begins and ends. */
 const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "extra_time_duration"];
 
-/** Elements that the removal of their event deletes at once. */
 const deletesMax = 100;
 
 export function eventKind(services: ControlServices): Kind {
@@ -232,7 +231,6 @@ export function entryOf(entity: Entity): OpenEvent {
   return openEventOf(eventCodec.encode(entity) as StoredEvent, entity.created, repeats);
 }
 
-/** Replaces an event, with its place in the lists. */
 export function changeEvent(tx: Transaction, previous: Entity, next: Entity, now: number): void {
   tx.put(eventKey(next.id), eventCodec.encode(next));
   index(next, tx, { previous, now });

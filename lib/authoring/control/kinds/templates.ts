@@ -8,7 +8,6 @@ import { type Entity, eventCodec, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** The record of a project that lists its templates. */
 export const templatesKey = "templates";
 const templatesMax = 500;
 

@@ -27,7 +27,6 @@ import type { ControlServices } from "../services.ts";
 import { enabledTypes, settleApp, useApp } from "./apps.ts";
 import { presentSettings, settleSettings, stageSettings } from "./settings.ts";
 
-/** Most spaces of an organisation and projects of a space. */
 const childrenMax = 2_000;
 /** The records of an organisation and of a space that list what is below. */
 const listKeys = { organisation: "spaces", space: "projects" } as const;

@@ -54,7 +54,6 @@ interface ActionCheck {
   readonly projects: NamedProjects;
 }
 
-/** Counts the actions of an unchecked body, for rate limits. */
 export function countActions(body: unknown): number {
   const list = isMembers(body) ? body.actions : body;
   return Array.isArray(list) ? list.length : 1;

@@ -16,7 +16,6 @@ import type { AudienceContext } from "./context.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 import { BulkReplySchema, replySchema } from "./replies.ts";
 
-/** Largest body of a bulk request, in bytes. */
 export const bulkBytesMax = 4_194_304;
 
 const DataSchema: v.GenericSchema<Properties> = v.record(

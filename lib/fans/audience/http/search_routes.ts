@@ -16,7 +16,6 @@ import { replySchema } from "./replies.ts";
 
 const pageMax = 100;
 const pageDefault = 50;
-/** Most fields of a user that a page shows. */
 const fieldsMax = 64;
 
 const limitDetail = `Expected a whole number from 1 to ${pageMax}`;

@@ -15,7 +15,6 @@ const percent = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100));
 export const TimeSchema = v.pipe(v.string(), v.isoTimestamp());
 const timeOrNull = v.nullable(TimeSchema);
 
-/** The progress of a challenge, mission or tier. */
 export const ProgressSchema = named("Progress", v.object({ current: number, target: number, percent }));
 
 /** A transaction: one entry of the user's ledger. */
@@ -159,7 +158,6 @@ function sourceOf({ transaction, record }: LedgerEntryView): TransactionDocument
   }
 }
 
-/** Returns the members of a challenge that summaries have too. */
 export function challengeHead({
   challenge,
   status,

@@ -8,7 +8,6 @@ import type { ProfileRecord } from "./record.ts";
 
 const displayNameCharactersMax = 100;
 
-/** The members of a profile that clients change. */
 type ProfileContent = Pick<ProfileRecord, "displayName" | "preferences" | "customFields">;
 
 /** A merge patch of a profile: null removes, absent members stay. */

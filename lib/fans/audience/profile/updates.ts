@@ -17,7 +17,6 @@ import type { ProfileChange, Profiles } from "./profiles.ts";
 import type { UpdateId } from "./record.ts";
 
 const metricChangesMax = 50;
-/** Largest amount that one update adds to a metric or takes from it. */
 const metricChangeMax = 1_000_000_000;
 
 export interface UpdateRules extends Pick<PatchRules, "fields"> {

@@ -55,7 +55,6 @@ const boardKey = "letters";
 /** The board of the users whose actions are refused, by the time until which they are. */
 const refusedKey = "refused_users";
 const refusedAgeMs = 1_000;
-/** Organisations whose refused users a process remembers. */
 const refusedOrganisationsMax = 1_000;
 
 export class DeadLetterQueue {

@@ -14,7 +14,6 @@ const invalid = 64;
 const values = new Uint8Array(256).fill(invalid);
 for (let value = 0; value < digits.length; value++) values[digits.charCodeAt(value)] = value;
 
-/** Encodes a few bytes as text. */
 export function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }

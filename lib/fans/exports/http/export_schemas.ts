@@ -9,7 +9,6 @@ import { keyIterations } from "../file/secret.ts";
 import { type ExportJob, statusAt, type TrailEntry, TrailEntrySchema } from "../jobs/job.ts";
 import { RecipientsSchema } from "../jobs/settings.ts";
 
-/** Lifetime of the link of an answer, in ms: 15 minutes. */
 const linkMs = 15 * 60_000;
 /** Most fields of an export, and of a search. */
 const fieldsMax = 200;

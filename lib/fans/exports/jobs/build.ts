@@ -40,7 +40,6 @@ export interface BuildOptions {
   readonly stopping: AbortSignal;
 }
 
-/** A finished file, except for the time. */
 export type BuiltFile = Omit<ExportResult, "completedAt">;
 
 /** The process is about to end; another one continues the job. */

@@ -191,7 +191,6 @@ async function readListing(
   return { ...ranking, ...profiles, hidden, isShared: around === undefined };
 }
 
-/** Answers the entries that a query selects. */
 async function readList(
   context: LeaderboardContext,
   board: ResolvedBoard,

@@ -13,7 +13,6 @@ import {
   scoreMax,
 } from "../settings/board_settings.ts";
 
-/** Most leading entries in a list. */
 export const limitMax = 100;
 const limitDefault = 10;
 export const includeMax = 100;

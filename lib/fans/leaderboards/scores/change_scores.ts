@@ -355,7 +355,6 @@ export const additionIdsMax = 100;
 /** The record that says that a partition has ids; without it, a removal of the partition looks for none. */
 export const hasAdditionsKey = "additions";
 
-/** An amount that counts once for its id. */
 type Addition = Pick<ScoreChange, "userId" | "score" | "at"> & { readonly id: string };
 
 const keyOf = (userId: string): string => `added:${userId}`;

@@ -197,7 +197,6 @@ function parseSeasonNote(member: string): { readonly address: BoardAddress; read
   return { address, shards: Number(shards) };
 }
 
-/** Number of boards that are changed at the same time. */
 const boardsAtOnce = 16;
 
 /**
@@ -274,7 +273,6 @@ export interface RecordedStanding {
   readonly score: number;
 }
 
-/** Creates the reader of the records of leaderboards about a user. */
 export function scoreRecords(services: LeaderboardServices): UserRecords {
   const { store } = services;
   return {

@@ -13,7 +13,6 @@ import { issueDetail } from "../../../http/requests/validate.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Event, Project, Settings } from "../../directory/mod.ts";
 
-/** Most boards that a project or event may declare. */
 export const declarationsMax = 200;
 /** Largest amount, positive or negative, that one action may add to a score. */
 export const boardAmountMax = 1_000_000_000;

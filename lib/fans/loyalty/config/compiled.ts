@@ -186,7 +186,6 @@ export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Returns a user's value of each metric of the configuration. */
 export function metricValues(
   { config }: Pick<CompiledConfig, "config">,
   values: Readonly<Record<string, number>>,
@@ -359,7 +358,6 @@ export function customVariable(
   return { name, operand: { type: "any", read: ({ user }) => user.customField(name) } };
 }
 
-/** The custom field with the segments of a user. */
 const segments = "segments";
 /** The variables of custom fields, for messages. */
 export const customNames: readonly string[] = ["user.segments", "user.custom.<field>"];

@@ -178,7 +178,6 @@ export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof ro
   },
 );
 
-/** The time that a count or a limit covers. */
 export type CountWindow = Immutable<v.InferOutput<typeof windowField>>;
 
 /** Bound of an amount within a window, or for ever where there is none. */

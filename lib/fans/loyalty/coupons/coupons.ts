@@ -18,7 +18,6 @@ import type { UserCoupon, UserState } from "../user/state.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/state.ts";
 import type { CodePoolServices, CodePools } from "./code_pools.ts";
 
-/** Most coupons of a user that get a code at a time. */
 const assignedMax = 50;
 /** Pause before an exhausted pool is asked again for an inactive user, in ms: an hour. */
 export const couponRetryMs: number = 60 * 60 * 1_000;

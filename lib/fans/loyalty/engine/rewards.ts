@@ -135,7 +135,6 @@ function withoutLeastUseful(coupons: readonly UserCoupon[], at: number): readonl
   return coupons.toSpliced(Math.max(expired, 0), 1);
 }
 
-/** An amount to add to a metric, or to take from it where it is negative. */
 export interface MetricAddition extends PointDates {
   readonly quantity: number;
   readonly transaction: TransactionBuilder;

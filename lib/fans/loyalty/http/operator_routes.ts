@@ -36,7 +36,6 @@ import {
   TransactionResponse,
 } from "./responses.ts";
 
-/** Largest configuration document that a replay takes, in bytes. */
 const replayBytesMax = 1_048_576;
 const usersPath = "/internal/loyalty/users/:userId";
 const UserParams = v.object({ userId: UserIdSchema });

@@ -7,7 +7,6 @@ import { propertiesSchema, UserIdSchema } from "../../../http/requests/validate.
 import { ActionNameSchema } from "../config/document.ts";
 import { historyPageMax } from "../user/read_history.ts";
 
-/** Longest text in an action's data, in characters. */
 export const dataTextCharactersMax = 1_024;
 export const dataPropertiesMax = 64;
 /** Longest name of a property of an action's data, in characters. */

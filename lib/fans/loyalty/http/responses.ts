@@ -198,7 +198,6 @@ export const HistoryResponse = named(
 export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
 export const DryRunResponse = reply("DryRunReply", DryRun);
 export const ReconciliationResponse = reply("ReconciliationReply", Reconciliation);
-/** Differences between a user and the replay of the user's history. */
 export const ReplayResponse = reply("HistoryReplayReply", Replay);
 export const CouponResponse = reply("UserCouponReply", UserCouponSchema);
 export const RedemptionResponse = reply("UserRedemptionReply", Redemption);

@@ -145,7 +145,6 @@ export function isOwned(
   return state.coupons.some(coupon => coupon.couponId === fulfilment.couponId && isCouponValid(coupon, at));
 }
 
-/** Returns true where a user can pay an amount and keep the metric's minimum. */
 export function canPay(config: CompiledConfig, state: UserState, { currency, amount }: Price): boolean {
   const metric = config.metrics.get(currency);
   if (metric === undefined) return false;

@@ -222,7 +222,6 @@ function mergeMark(userId: string): string {
   return keyName("merged", userId);
 }
 
-/** Creates the reader of the records of loyalty about a user. */
 export function loyaltyRecords(store: Store): UserRecords {
   return { kinds, read: person => recordsOf(store, person) };
 }

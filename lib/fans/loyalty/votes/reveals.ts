@@ -61,7 +61,6 @@ interface UserReveal extends Pick<Round, "round" | "answer"> {
 
 const roundRead = { type: "record", key: "round" } as const;
 
-/** Creates the queue of elements whose answer may have changed. */
 export function createRevealQueue(options: {
   readonly store: Store;
   readonly clock: () => number;

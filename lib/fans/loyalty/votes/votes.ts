@@ -248,7 +248,6 @@ function addition(key: string, field: string, max: number): Add {
   return max === 0 ? { type: "add", key, field, by: 1 } : { type: "add", key, field, by: 1, max };
 }
 
-/** Returns the tallies with room for further fields in one of them. */
 function withFields(kept: Kept, generation: number, more: number): Kept {
   const index = kept.findIndex(([each]) => each === generation);
   const fieldsAfter = (kept[index]?.[1] ?? 0) + more;

@@ -33,7 +33,6 @@ import type { WebhookServices } from "./services.ts";
 
 /** Most dead letters of a webhook; the oldest is removed where there would be more. */
 export const webhookDeadLettersMax = 10_000;
-/** Most dead letters that are listed or replayed at a time. */
 export const deadLettersPageMax = 100;
 /** Time for which a dead letter is kept, in ms: 14 days. */
 const deadMsMax = 14 * 24 * 3_600_000;
@@ -85,7 +84,6 @@ export function webhookPartition({ organisationId, spaceId, webhookId }: Webhook
   return tenantPartition({ organisation: organisationId }, "webhook", spaceId, webhookId);
 }
 
-/** Returns a webhook's name among those of all organisations. */
 export function webhookName({ organisationId, spaceId, webhookId }: WebhookAddress): string {
   return JSON.stringify([organisationId, spaceId, webhookId]);
 }
@@ -140,7 +138,6 @@ function waitingDeliveries({ store, clock }: Pick<WebhookServices, "store" | "cl
       ]);
       return entries[0]?.score ?? null;
     },
-    /** Stores a failed attempt and when the next one is due. */
     async defer(address: WebhookAddress, delivery: StoredDelivery, at: number): Promise<void> {
       await store.commit(webhookPartition(address), { writes: waitingWrites(delivery, at) });
     },

@@ -24,7 +24,6 @@ export interface EntryFailure {
 
 export type ProgressByWebhook = Readonly<Record<string, WebhookProgress>>;
 
-/** Number of users whose progress a process keeps. */
 const usersMax = 10_000;
 
 /** Records of progress that a process keeps, so that decisions need not read them. */
