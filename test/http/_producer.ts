@@ -42,8 +42,8 @@ export class Producer {
     assert.equal(answer.status, 200, answer.text);
   }
 
-  act(type: string, id: string, action: string): Promise<string> {
-    return this.write(`/${type}/${id}`, "PATCH", resource(type, { action }, { id }));
+  act(type: string, id: string, action: string, attributes: Part = {}): Promise<string> {
+    return this.write(`/${type}/${id}`, "PATCH", resource(type, { action, ...attributes }, { id }));
   }
 
   /** Reads a feed once its process has to look at the store again. */

@@ -1,10 +1,8 @@
 /** A show with elements that fans vote for. */
 
-import assert from "node:assert/strict";
 import { type Answer, type Fan, ids, type TestPlatform } from "../support/platform.ts";
-import { operatorHeaders, resource, to } from "./_control_examples.ts";
-
-type Part = Readonly<Record<string, unknown>>;
+import { resource, to } from "./_control_examples.ts";
+import { eventFeed, type Part, Producer } from "./_producer.ts";
 
 const option = (text: string) => ({ fields: [{ key: "text", values: { all: text } }] });
 
@@ -23,21 +21,13 @@ interface Stats {
 }
 
 /** A producer with an event. */
-export class Show {
-  readonly world: TestPlatform;
+export class Show extends Producer {
   readonly #projectId: string;
   eventId = "";
 
   constructor(world: TestPlatform, projectId: string = ids.project) {
-    this.world = world;
+    super(world);
     this.#projectId = projectId;
-  }
-
-  async write(path: string, method: string, body: unknown): Promise<string> {
-    const headers = await operatorHeaders(this.world);
-    const answer = await this.world.call(`/api/v2${path}`, { method, body, headers });
-    assert.ok(answer.status < 300, `${answer.status} ${answer.text}`);
-    return answer.json?.data.id;
   }
 
   /** Creates the event and starts it. */
@@ -49,21 +39,15 @@ export class Show {
   }
 
   /** Creates a draft of a poll. */
-  element(attributes: Part = {}): Promise<string> {
-    const relationships = { event: to("events", this.eventId) };
-    const all = { content_type: "poll", question, ...attributes };
-    return this.write("/elements", "POST", resource("elements", all, { relationships }));
+  draft(attributes: Part = {}): Promise<string> {
+    return this.element(this.eventId, { question, ...attributes });
   }
 
   /** Creates and publishes a poll. */
   async publish(attributes: Part = {}): Promise<string> {
-    const id = await this.element(attributes);
+    const id = await this.draft(attributes);
     await this.act("elements", id, "publish");
     return id;
-  }
-
-  act(type: "events" | "elements", id: string, action: string, attributes: Part = {}): Promise<string> {
-    return this.write(`/${type}/${id}`, "PATCH", resource(type, { action, ...attributes }, { id }));
   }
 
   votesOf(fan: Fan, eventId: string = this.eventId): Promise<Answer> {
@@ -73,8 +57,6 @@ export class Show {
   /** Returns the figures for screens once everything is counted. */
   async liveStats(): Promise<Stats> {
     await this.world.platform.idle();
-    this.world.clock.advance(1_500);
-    const prefix = this.eventId.slice(0, 2);
-    return (await this.world.call(`/events/${prefix}/${this.eventId}/livestats.json`)).json;
+    return (await this.feed(eventFeed(this.eventId, "livestats"))) as unknown as Stats;
   }
 }

@@ -71,7 +71,7 @@ describeOnEveryStore("votes", open => {
       assertProblem(await vote(fan, id, 1), 409, "vote_closed");
       assert.equal((await fan.profile()).metrics.points ?? 0, 0);
     };
-    const draft = await show.element();
+    const draft = await show.draft();
     await refused(draft);
     for (const action of ["stop", "reveal_answer", "revoke"]) {
       const id = await show.publish({ correct_option: 1 });
@@ -95,7 +95,7 @@ describeOnEveryStore("votes", open => {
 
   it("are taken as soon as the element is published", async t => {
     const { show, fan } = await opened(t);
-    const id = await show.element();
+    const id = await show.draft();
     assertProblem(await vote(fan, id, 1), 409, "vote_closed");
     await show.act("elements", id, "publish");
     assert.equal((await vote(fan, id, 1)).status, 200);
@@ -335,7 +335,7 @@ describeOnEveryStore("votes", open => {
     };
     const report = (elementId: string) =>
       other.loyalty.report(user, { action: "vote", data: { elementId, option: 1 }, isClientReport: true });
-    const [first, second] = [await show.element(), await show.element()];
+    const [first, second] = [await show.draft(), await show.draft()];
     await assert.rejects(report(first), { code: "vote_closed" });
     for (const id of [first, second]) await show.act("elements", id, "publish");
     assert.equal((await report(first)).isNew, true);

@@ -57,7 +57,7 @@ describeOnStores("votes beside a model", open => {
         [2, 2],
       ] as const) {
         const bounds = { max_votes_per_user: perUser, max_votes_per_option: perOption };
-        const id = await show.element({ ...bounds, correct_option: 2 });
+        const id = await show.draft({ ...bounds, correct_option: 2 });
         elements.push({ id, perUser, perOption, state: "draft", answer: 2, votes: new Map() });
       }
       const note = `seed ${run}`;

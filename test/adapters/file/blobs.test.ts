@@ -5,19 +5,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { blobsConformance } from "../../../adapters/conformance/mod.ts";
 import { createFileBlobs, fileChunkBytesMax, fileLeftoverMsMin } from "../../../adapters/file/blobs.ts";
+import { streamOf } from "../streams.ts";
 
 async function temporary(): Promise<{ directory: string; dispose(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "grandstand-blobs-"));
   return { directory, dispose: () => rm(directory, { recursive: true, force: true }) };
-}
-
-function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
 }
 
 describe("in files", () => {

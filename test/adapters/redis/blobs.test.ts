@@ -5,20 +5,12 @@ import { createRedisBlobs } from "../../../adapters/redis/mod.ts";
 import type { AppError } from "../../../lib/base/errors/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
+import { streamOf } from "../streams.ts";
 import { freshPrefix } from "./fixture.ts";
 
 const blobChunkBytes = 262_144;
 const blobUploadMsMax = 3_600_000;
 const blobReplacedMsMax = 600_000;
-
-function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
-}
 
 async function keysOf(server: RedisProcess, prefix: string): Promise<readonly string[]> {
   return ((await server.command("KEYS", `${prefix}*`)) as string[]).sort();

@@ -11,6 +11,7 @@ import {
 } from "../../../adapters/s3/requests.ts";
 import type { Blobs } from "../../../lib/storage/mod.ts";
 import { bucketNames, s3Available, sharedS3, stopS3 } from "../../support/s3.ts";
+import { streamOf } from "../streams.ts";
 
 let prefixes = 0;
 
@@ -23,15 +24,6 @@ function atOnce(ms: number, act: () => void): () => void {
 async function bucket(): Promise<S3BlobsOptions> {
   prefixes += 1;
   return { ...(await sharedS3()), prefix: `t${prefixes}/`, after: atOnce };
-}
-
-function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
 }
 
 async function bytesOf(found: { readonly body: ReadableStream<Uint8Array> } | null): Promise<Buffer> {
