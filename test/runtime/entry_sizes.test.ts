@@ -1,8 +1,8 @@
-/** What each entry of the package costs those who bundle it alone. */
+/** What entries of the package cost: bytes in a bundle, files in a process. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -20,7 +20,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./location": 8_400,
   "./leaderboards": 37_900,
   "./dialogue": 10_900,
-  "./control": 102_000,
+  "./control": 103_500,
   "./client": 10_700,
   "./react": 1_200,
   "./show": 77_000,
@@ -41,11 +41,11 @@ const budgets: Readonly<Record<string, number>> = {
   "./webhook": 2_400,
   "./native": 900,
   "./conformance": 28_500,
-  "./metrics": 4_200,
+  "./metrics": 4_700,
   "./tracing": 1_500,
   "./workflow": 37_300,
   "./workflow/conformance": 14_700,
-  "./workflow/examples": 40_400,
+  "./workflow/examples": 40_500,
   "./workflow/testing": 429_000,
   "./testing": 434_000,
   "./node": 9_100,
@@ -88,6 +88,31 @@ async function sizes(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(entries.map(([name, file]) => [name, bytes.get(file) ?? 0]));
 }
 
+/** What a file of the package loads before it runs. */
+function startOf(entry: string): {
+  readonly files: number;
+  readonly bytes: number;
+  readonly packages: readonly string[];
+} {
+  const packages = new Set<string>();
+  const files = new Map<string, number>();
+  const load = (path: string): void => {
+    if (files.has(path)) return;
+    const text = readFileSync(path, "utf8");
+    files.set(path, text.length);
+    for (const [, name = ""] of text.matchAll(/^(?:import|\}|export \*)[^"\n]* ?"([^"\n]+)";$/gm)) {
+      if (name.startsWith(".")) load(join(path, "..", name));
+      else packages.add(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? "");
+    }
+  };
+  load(`${builtPackage()}/${entry}`);
+  return {
+    files: files.size,
+    bytes: [...files.values()].reduce((sum, size) => sum + size, 0),
+    packages: [...packages].toSorted(),
+  };
+}
+
 describe("the entries of the package", () => {
   it("stay in their budgets of bytes, which leave a tenth at most", async () => {
     const found = await sizes();
@@ -97,5 +122,24 @@ describe("the entries of the package", () => {
       return bytes > budget || bytes < budget * 0.8;
     });
     assert.deepEqual(outside, []);
+  });
+
+  it("load few files before they run, and packages only for themselves", () => {
+    assert.deepEqual(startOf("lib/mod.js").packages, ["@noble/hashes", "itty-router", "valibot"]);
+    assert.deepEqual(startOf("adapters/memory/mod.js").packages, []);
+    assert.deepEqual(startOf("lib/client/mod.js").packages, []);
+    const most = {
+      "lib/mod.js": [40, 1_800_000],
+      "lib/client/mod.js": [5, 60_000],
+      "lib/client/react.js": [3, 6_500],
+      "adapters/memory/mod.js": [7, 170_000],
+      "adapters/outbound/webhook.js": [6, 37_000],
+      "runtime/cli.js": [8, 72_000],
+    } as const;
+    for (const [file, [filesMax, bytesMax]] of Object.entries(most)) {
+      const { files, bytes } = startOf(file);
+      assert.ok(files <= filesMax && bytes <= bytesMax, `${file} loads ${files} files of ${bytes} bytes`);
+      assert.ok(bytes > bytesMax * 0.8, `${file} loads ${bytes} bytes`);
+    }
   });
 });
