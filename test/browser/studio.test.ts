@@ -194,6 +194,19 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     assert.deepEqual(faults, []);
   });
 
+  it("says so where a view has a fault, and shows the other ones", async () => {
+    const { page, faults } = await world.open(`#/projects/${ids.project}/roles`);
+    await page.getByText("People with a role").waitFor();
+    await page.route(/\/projects\/[^/]+\/events\?/, route =>
+      route.fulfill({ json: { data: [{}], links: {} } }),
+    );
+    await page.getByRole("link", { name: "Events" }).click();
+    await page.getByText("The page has a fault").waitFor();
+    assert.equal(faults.length, 1);
+    await page.getByRole("link", { name: "Roles" }).click();
+    await page.getByText("People with a role").waitFor();
+  });
+
   it("reads less while nobody sees it, and again at once when somebody does", async () => {
     const { page } = await world.open(`#/events/${show.event}`);
     let reads = 0;

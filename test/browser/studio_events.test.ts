@@ -54,6 +54,8 @@ describe("the events of a project in a browser", { skip: browserAvailable() }, (
     await options.nth(1).waitFor({ state: "attached" });
     await page.keyboard.press("Escape");
 
+    await page.goto(`${world.url}/studio#/projects/${ids.project}/week`);
+    await page.locator(".week [aria-current]").getByText("today").waitFor();
     await page.goto(`${world.url}/studio#/projects/${ids.project}/week/2099-12-27`);
     await page.getByRole("link", { name: "Week after" }).press("Enter");
     const saturday = page.locator(".week > li").filter({ hasText: /Jan 2|2 Jan/ });

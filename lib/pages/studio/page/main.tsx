@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
 import { Api, type Resource, type Role, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { openByKey, openPalette, Palette, useCommands } from "./palette.tsx";
@@ -180,7 +180,7 @@ function App() {
         ) : refusal !== null && entry?.role !== undefined ? (
           <p class="empty">{refusal}</p>
         ) : (
-          <shown.View key={shown.context.signal} context={shown.context} />
+          <Guarded key={shown.context.signal} {...shown} />
         )}
       </main>
       <Questions />
@@ -188,6 +188,12 @@ function App() {
       <Said />
     </>
   );
+}
+
+/** A view whose fault leaves the rest of the page as it is. */
+function Guarded({ View, context }: { readonly View: View; readonly context: ViewContext }) {
+  const [error, again] = useErrorBoundary(thrown => reportError(thrown));
+  return error === undefined ? <View context={context} /> : <Problem error={error} retry={again} />;
 }
 
 /** What the page says, for a while on the screen as well. */

@@ -15,8 +15,8 @@ export function WeekOfEvents({ context }: { readonly context: ViewContext }) {
   const { chain, place } = context;
   const project = chain.at(-1) as Resource;
   const zone = zoneOf(project);
-  const noon = instantOf(`${place.item}T12:00`, zone) * 1_000;
-  const at = Number.isNaN(noon) ? Date.now() : noon;
+  const noon = `${place.item}T12:00`;
+  const at = Number.isNaN(Date.parse(noon)) ? Date.now() : instantOf(noon, zone) * 1_000;
   const { startsAt, endsAt } = weekOf(at, zone, []);
   const { events, error, again } = useEvents(context, startsAt, endsAt);
   if (error !== null) return <Problem error={error} retry={again} />;
