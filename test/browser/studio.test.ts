@@ -85,7 +85,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.locator('.spark .line[d^="M"]').waitFor({ state: "attached" });
 
     await page.getByRole("link", { name: "Boards" }).click();
-    await page.getByLabel("Leaderboard").selectOption({ label: "overall" });
+    await page.getByLabel("Leaderboard").selectOption({ label: "Overall" });
     await score(first, 5);
     await score(second, 3);
     await page.locator(".board li").nth(1).waitFor();

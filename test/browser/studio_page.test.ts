@@ -70,7 +70,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     await page.getByLabel("Rounded").check();
     await page.getByLabel("All public boards").uncheck();
     await page.getByRole("checkbox", { name: "laps" }).uncheck();
-    await press(page.getByRole("button", { name: "Move goals up" }));
+    await press(page.getByRole("button", { name: "Move Goals up" }));
     for (const tag of ["de", "fr", "en"]) await page.getByLabel("Add a language").selectOption(tag);
     await press(page.getByRole("button", { name: "Remove French" }));
     await press(page.getByRole("button", { name: "Move English up" }));

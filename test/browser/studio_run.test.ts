@@ -115,8 +115,8 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("dialog").getByText("Take what is cued").waitFor();
     await page.keyboard.press("Escape");
     // The same device holds publishes, and the clock stands until the take is cancelled.
-    await page.getByRole("switch", { name: "Hold 3 s: off" }).press("Enter");
-    await page.getByRole("switch", { name: "Hold 3 s: on" }).waitFor();
+    await page.getByRole("switch", { name: "Wait 3 s before a take: off" }).press("Enter");
+    await page.getByRole("switch", { name: "Wait 3 s before a take: on" }).waitFor();
     const take = row(page, "Two").getByRole("button", { name: "Take", exact: true });
     await holdClock(page);
     await press(take);

@@ -3,7 +3,7 @@
 import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../../client/mod.ts";
 import { saveTable } from "../../shared/page/files.ts";
 import { type Resource, textOf } from "./api.ts";
-import { type BoardSettings, readBoards } from "./boards.ts";
+import { type BoardSettings, boardName, readBoards } from "./boards.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import { fanName } from "./people/tenants.ts";
@@ -64,7 +64,7 @@ export async function showBoards(context: RootContext): Promise<void> {
     if (!signal.aborted) setText(note, "The boards cannot be read now.");
   }
   function listBoards(): void {
-    names.replaceChildren(...boards.map(({ name }) => el("option", {}, name)));
+    names.replaceChildren(...boards.map(({ name, settings: { id } }) => el("option", { value: id }, name)));
     openNewest();
   }
   function openNewest(): void {
@@ -170,7 +170,7 @@ async function boardsOf(context: RootContext): Promise<readonly Board[]> {
     ...ofEvent.map((settings): Board => {
       const board = { ...input, eventId: event?.id ?? "", leaderboardId: settings.id };
       return {
-        name: settings.id,
+        name: boardName(settings.id),
         settings,
         watch: (query, options) => api.leaderboards.watchEventLeaderboard({ ...board, ...query }, options),
       };
@@ -178,7 +178,7 @@ async function boardsOf(context: RootContext): Promise<readonly Board[]> {
     ...ofProject.map((settings): Board => {
       const board = { ...input, leaderboardId: settings.id };
       return {
-        name: settings.id + suffix,
+        name: boardName(settings.id) + suffix,
         settings,
         watch: (query, options) => api.leaderboards.watchProjectLeaderboard({ ...board, ...query }, options),
       };

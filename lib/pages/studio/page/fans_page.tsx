@@ -7,7 +7,7 @@ import type { FieldError } from "../../../client/mod.ts";
 import { contrast, contrastMin, nearestReadable } from "../../shared/colours.ts";
 import { Preview } from "../../shared/page/preview_frame.tsx";
 import type { Resource } from "./api.ts";
-import { shownIn } from "./boards.ts";
+import { boardName, shownIn } from "./boards.ts";
 import { Moved, SaveRow } from "./documents/editor.tsx";
 import { type Live, useSaved } from "./documents/saved.ts";
 import { Act, Problem } from "./ui.tsx";
@@ -492,12 +492,12 @@ function Boards({ boards, chosen, change, faults }: BoardsProps) {
                       set(event.currentTarget.checked ? [...list, id] : list.filter(each => each !== id))
                     }
                   />
-                  {id}
+                  {boardName(id)}
                 </label>
                 {at >= 0 && (
                   <span class="row">
                     <Moves
-                      name={id}
+                      name={boardName(id)}
                       at={at}
                       count={list.length}
                       moveTo={to => set(list.filter(each => each !== id).toSpliced(to, 0, id))}

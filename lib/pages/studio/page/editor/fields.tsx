@@ -5,7 +5,7 @@ import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Property } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
 import { metricTitles } from "../answers.tsx";
-import { readBoards } from "../boards.ts";
+import { boardName, readBoards } from "../boards.ts";
 import { instantOf, localIn, ownZone } from "../plan/zones.ts";
 import { titleOf } from "../results.ts";
 import type { Rundown } from "../run/rundown.ts";
@@ -358,7 +358,7 @@ function BoardInput(props: ControlProps) {
   if (boards?.length === 0) return text("text", 100)(props);
   const own = String(props.value ?? "");
   const options = (boards ?? []).map(
-    id => [id, `${id.replace(/^event:(.*)/, "$1, of this event")}`] as const,
+    id => [id, boardName(id) + (id.startsWith("event:") ? ", of this event" : "")] as const,
   );
   const other = boards?.includes(own) === false ? `${own}: the page for fans has no such board` : own;
   return choice([

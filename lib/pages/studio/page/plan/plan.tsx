@@ -358,8 +358,12 @@ function Ready({ lacks }: { readonly lacks: readonly Lack[] }) {
   return (
     <span class="good" title={hint}>
       Ready
-      {lacks.length > 0 && (
-        <span class="warned"> · {lacks.length === 1 ? "1 note" : `${lacks.length} notes`}</span>
+      {lacks[0] !== undefined && (
+        <span class="warned">
+          {" "}
+          · {lacks[0].text}
+          {lacks.length > 1 && `, and ${lacks.length - 1} more`}
+        </span>
       )}
     </span>
   );

@@ -3,7 +3,7 @@
 import { type Content, contentFaults } from "../../../../authoring/table/content.ts";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
-import { missingTexts, nameOf, pathOf, untranslated } from "../editor/contents.ts";
+import { missingTexts, nameOf, pathOf } from "../editor/contents.ts";
 import { type Attributes, readerOf } from "../editor/merge.ts";
 import { textsOfTemplate, titleOf } from "../results.ts";
 
@@ -71,8 +71,6 @@ function contentLacks({ attributes }: Planned, { types, locales, boards }: Plann
     const count = missingTexts(type, locale, read).length;
     return count === 0 ? [] : [`${count === 1 ? "A text is" : `${count} texts are`} missing in ${locale}`];
   });
-  const same = untranslated(type, locales, read);
-  if (same.length > 0) missing.push(`The same text in ${new Intl.ListFormat("en").format(same)}`);
   return [
     ...faults.map(fault => ({ text: wordsOf(fault, attributes), isRefused: true })),
     ...[...missing, ...boardLacks(type, read, boards)].map(text => ({ text, isRefused: false })),

@@ -40,7 +40,7 @@ export function Timeline({ desk, current }: TimelineProps) {
   };
   const { holds } = desk;
   const switchHold: Command = {
-    label: holds.value ? "Publish at once" : "Hold publishes for 3 s",
+    label: holds.value ? "Take at once" : "Wait 3 s before a take",
     run() {
       holds.value = !holds.value;
     },
@@ -72,8 +72,15 @@ export function Timeline({ desk, current }: TimelineProps) {
         <button type="button" role="switch" class="plain" aria-checked={keys.value} onClick={switchKeys.run}>
           Keys: {keys.value ? "on" : "off"}
         </button>
-        <button type="button" role="switch" class="plain" aria-checked={holds.value} onClick={switchHold.run}>
-          Hold 3 s: {holds.value ? "on" : "off"}
+        <button
+          type="button"
+          role="switch"
+          class="plain"
+          title="You can cancel a take on this device while it waits"
+          aria-checked={holds.value}
+          onClick={switchHold.run}
+        >
+          Wait 3 s before a take: {holds.value ? "on" : "off"}
         </button>
       </div>
     </div>
