@@ -337,6 +337,11 @@ interface TabsProps {
 
 function Tabs({ scope, current }: TabsProps) {
   const entries = Object.entries(views[scope.type]);
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // All tabs but the first ones are out of sight on a telephone.
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [scope.id, current]);
   useCommands(() => [
     ...entries.map(([name, { title }]) => ({
       label: `Go to ${title}`,
@@ -346,7 +351,7 @@ function Tabs({ scope, current }: TabsProps) {
     { label: "Do it again", shortcut: "Ctrl Shift Z", run: () => void turn("redo") },
   ]);
   return (
-    <nav class="tabs" aria-label="Views">
+    <nav class="tabs" aria-label="Views" ref={tabs}>
       {entries.map(([name, { title }], index) => (
         <a
           key={name}
