@@ -17,7 +17,7 @@ function addTests(runtime: Runtime): void {
     context: TestContext,
     environment: Record<string, string> = {},
   ): Promise<{ program: Program; url: string }> {
-    const program = start(await fixtureCommand(runtime), environment);
+    const program = start(fixtureCommand(runtime), environment);
     context.after(() => program.signal("SIGKILL"));
     const [, url = ""] = await program.match(/listening on (\S+)/);
     return { program, url };
@@ -28,11 +28,12 @@ function addTests(runtime: Runtime): void {
 
   /** The server of the tests that leave it as it was. */
   function openShared(): Promise<{ program: Program; url: string }> {
-    shared ??= fixtureCommand(runtime).then(async command => {
-      const program = start(command);
+    const begin = async (): Promise<{ program: Program; url: string }> => {
+      const program = start(fixtureCommand(runtime));
       const [, url = ""] = await program.match(/listening on (\S+)/);
       return { program, url };
-    });
+    };
+    shared ??= begin();
     return shared;
   }
 

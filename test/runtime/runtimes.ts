@@ -1,9 +1,9 @@
 /** The runtimes that the tests start the product on. */
 
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { skipUnlessFull } from "../support/full.ts";
+import { bundledProgram } from "../support/program.ts";
 
 /** A runtime that the built package is started on. */
 export interface Runtime {
@@ -15,10 +15,6 @@ export interface Runtime {
 }
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const root = fileURLToPath(new URL("../../", import.meta.url));
-/** Inside node_modules, so that the bundles find the dependencies; one for each process, because test files run at once. */
-const bundles = `${root}node_modules/.cache/grandstand/test-${process.pid}`;
-process.once("exit", () => rmSync(bundles, { recursive: true, force: true }));
 
 const platform = `${process.platform}-${process.arch}`;
 const binaries = {
@@ -69,19 +65,7 @@ export function cliCommand({ command }: Runtime): readonly [string, ...string[]]
   return [...command, `${builtPackage()}/runtime/cli.js`];
 }
 
-let fixtureBuilt: Promise<unknown> | undefined;
-
 /** The command that starts the server of the lifecycle tests. */
-export async function fixtureCommand({ command }: Runtime): Promise<readonly [string, ...string[]]> {
-  fixtureBuilt ??= build({
-    entryPoints: [`${here}fixture_server.ts`],
-    outfile: `${bundles}/fixture/fixture_server.mjs`,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-    logLevel: "warning",
-  });
-  await fixtureBuilt;
-  return [...command, `${bundles}/fixture/fixture_server.mjs`];
+export function fixtureCommand({ command }: Runtime): readonly [string, ...string[]] {
+  return [...command, bundledProgram(new URL("fixture_server.ts", import.meta.url))];
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
+import { bundledProgram } from "./program.ts";
 import { RedisProcess, redisAvailable, sharedCluster, sharedRedis, startRedis } from "./redis.ts";
 import { until } from "./until.ts";
 
@@ -48,8 +48,8 @@ describe("the Redis servers of the tests", { skip: redisAvailable() }, () => {
   });
 
   it("leaves no server behind when its test process is killed", async () => {
-    const holder = fileURLToPath(new URL("./redis_holder.ts", import.meta.url));
-    const child = spawn(process.execPath, ["--import", "tsx", holder], {
+    const holder = bundledProgram(new URL("./redis_holder.ts", import.meta.url));
+    const child = spawn(process.execPath, [holder], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const pid = await new Promise<number>(resolve =>

@@ -4,9 +4,9 @@ import { readlinkSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { basename } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { openFileStore } from "../../../adapters/file/mod.ts";
+import { bundledProgram } from "../../support/program.ts";
 import { until } from "../../support/until.ts";
 import { temporaryDirectory } from "./directory.ts";
 
@@ -16,8 +16,8 @@ const skip = process.platform === "win32" ? "needs the file size limit of a POSI
 describe("a store whose disk takes no more", { skip }, () => {
   it("rejects commits, shows nothing of them, continues with what fits, and restarts to the same state", async () => {
     const directory = await temporaryDirectory();
-    const script = fileURLToPath(new URL("./full_disk_process.ts", import.meta.url));
-    const limited = `trap "" XFSZ; ulimit -f ${limitKiB}; exec "$0" --import tsx "$@"`;
+    const script = bundledProgram(new URL("./full_disk_process.ts", import.meta.url));
+    const limited = `trap "" XFSZ; ulimit -f ${limitKiB}; exec "$0" "$@"`;
     const { stdout } = await promisify(execFile)("bash", [
       "-c",
       limited,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
+import { bundledProgram } from "../../support/program.ts";
 
 /** A process that writes to a journal. */
 export interface Writer {
@@ -19,8 +19,8 @@ export interface Writer {
 
 /** Starts `writer_process.ts` on a directory; it is killed at the latest with the test. */
 export function startWriter(context: Pick<TestContext, "after">, directory: string): Writer {
-  const script = fileURLToPath(new URL("./writer_process.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, directory], {
+  const script = bundledProgram(new URL("./writer_process.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, directory], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exit = once(child, "exit");

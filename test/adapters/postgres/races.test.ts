@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
 import { freshSchema, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
+import { bundledProgram } from "../../support/program.ts";
 import { until } from "../../support/until.ts";
 
 /** Callers of a process. */
 const callers = 16;
-const script = fileURLToPath(new URL("./race_process.ts", import.meta.url));
 
 class Racer {
   readonly #process: ChildProcess;
   #output = "";
 
   constructor(server: string, schema: string) {
-    this.#process = spawn(process.execPath, ["--import", "tsx", script, server, schema], {
+    const script = bundledProgram(new URL("./race_process.ts", import.meta.url));
+    this.#process = spawn(process.execPath, [script, server, schema], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#process.stdout?.setEncoding("utf8").on("data", (text: string) => {

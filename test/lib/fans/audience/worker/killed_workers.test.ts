@@ -7,7 +7,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { createRedisQueue, createRedisStore } from "../../../../../adapters/redis/mod.ts";
 import { createQueueIntake } from "../../../../../lib/fans/audience/actions/intake.ts";
 import { DeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
@@ -20,6 +19,7 @@ import { seedDirectory } from "../../../../../lib/fans/directory/seed.ts";
 import { createPlatform } from "../../../../../lib/mod.ts";
 import { start } from "../../../../runtime/processes.ts";
 import { ids, testSecret } from "../../../../support/platform.ts";
+import { bundledProgram } from "../../../../support/program.ts";
 import { redisAvailable, startRedis } from "../../../../support/redis.ts";
 import { orderedSeed } from "./_ordered.ts";
 
@@ -29,7 +29,6 @@ const leaseMs = 1_500;
 const batchSize = 1_000;
 /** Workers and Redis need the processor more. */
 const pollMs = 10;
-const file = fileURLToPath(new URL("worker_process.ts", import.meta.url));
 const space = { organisationId: ids.organisation, spaceId: ids.space };
 
 function actionOf(n: number): QueuedAction {
@@ -53,8 +52,9 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
     ...{ queue, shards: actionShards, clock: Date.now, onPushed: () => {} },
     deadLetters: new DeadLetterQueue({ store, clock: Date.now }),
   });
+  const file = bundledProgram(new URL("worker_process.ts", import.meta.url));
   const workers = Array.from({ length: 3 }, () => {
-    const program = start([process.execPath, "--import", "tsx", file, server.url, String(leaseMs)]);
+    const program = start([process.execPath, file, server.url, String(leaseMs)]);
     context.after(() => program.signal("SIGKILL"));
     return program;
   });
