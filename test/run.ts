@@ -36,6 +36,8 @@ const processMsMax = 900_000;
 const namedAfterMs = 300_000;
 /** Most files that share a process. */
 const sharingMax = 20;
+/** Most of those that start programs and servers, which they wait for. */
+const startingMax = 6;
 /** Files that start neither programs nor servers of the runtimes. */
 const sharing =
   /^test\/(?:lib|http|repo|adapters\/(?!redis|postgres)|runtime\/(?:capacity|config|kubernetes|log_sink|periodic_work|reference|seed)\.)/;
@@ -85,7 +87,7 @@ const sources: Plugin = {
   },
 };
 
-/** Returns the files of each process, the longest first. Neighbours share one, except where tests start programs or servers. */
+/** Returns the files of each process, the longest first. Neighbours share one, those that wait for programs the fewest. */
 function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const alone = longest.filter(file => files.includes(file)).map(file => [file]);
   // Built and packed once for all of them.
@@ -94,15 +96,15 @@ function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   // Two browsers for all of them: one for what the studio shows.
   const ofStudio = (file: string): boolean => file.startsWith("test/browser/studio");
   const browsers = [browser.filter(ofStudio), browser.filter(file => !ofStudio(file))];
-  const separate: string[][] = [];
+  const starting: string[][] = [];
   const shared: string[][] = [];
   for (const file of files) {
     if ([...longest, ...packed, ...browser].includes(file)) continue;
-    if (!sharing.test(file)) separate.push([file]);
-    else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
-    else shared.push([file]);
+    const [groups, most] = sharing.test(file) ? [shared, sharingMax] : [starting, startingMax];
+    if ((groups.at(-1)?.length ?? most) < most) groups.at(-1)?.push(file);
+    else groups.push([file]);
   }
-  return [...browsers, packed, ...alone, ...shared, ...separate].filter(some => some.length > 0);
+  return [...browsers, packed, ...alone, ...starting, ...shared].filter(some => some.length > 0);
 }
 
 /** Bundles the files of each process, and returns the paths of the bundles. */
