@@ -3,13 +3,22 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Mail, WebhookMessage } from "../../lib/base/outbound/outbound.ts";
 import { WebhookError } from "../../lib/base/outbound/outbound.ts";
-import type { Batch, Blobs, Limiter, Partition, Queue, Read, Store } from "../../lib/storage/mod.ts";
+import type {
+  Batch,
+  Blobs,
+  Limiter,
+  Partition,
+  PartitionLister,
+  Queue,
+  Read,
+  Store,
+} from "../../lib/storage/mod.ts";
 import type { OpenIdProvider } from "./openid_provider.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** The other end of all processes. */
 export interface Servers {
-  readonly store: Store;
+  readonly store: Store & PartitionLister;
   readonly queue: Queue;
   readonly blobs: Blobs;
   readonly limiter: Limiter;

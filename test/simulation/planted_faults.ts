@@ -130,6 +130,24 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: "if (isEmpty) return null;",
   },
   {
+    name: "an account has another user where a back end signs it in",
+    file: "lib/fans/identity/back_end_sign_in.ts",
+    text: "origin: { issuer, subject: externalId },",
+    replacement: "origin: { issuer, subject: externalId.concat('~') },",
+  },
+  {
+    name: "any password opens an account that moved in",
+    file: "lib/auth/passwords/foreign.ts",
+    text: "return constantTimeEqual(new Uint8Array(derived), key);",
+    replacement: "return constantTimeEqual(new Uint8Array(derived), key) || key.length > 0;",
+  },
+  {
+    name: "a change of the master secret leaves users under the old one",
+    file: "lib/platform/sealing.ts",
+    text: 'if (kind === "user") await',
+    replacement: 'if (kind === "user" && id === "") await',
+  },
+  {
     name: "the data of a person leave out who was merged",
     file: "lib/platform/user_data.ts",
     text: "waiting.push(...merged.filter(from => !waiting.includes(from)));",

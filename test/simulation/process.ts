@@ -1,10 +1,12 @@
 /** A process of the deployment: it serves requests, works in the background, dies and returns. */
 
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
+import type { MasterSecret } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, type Logger, type Platform } from "../../lib/mod.ts";
 import { quickKernels } from "../support/kernels.ts";
-import { ids, testSecret } from "../support/platform.ts";
+import { ids } from "../support/platform.ts";
+import { accountIssuer } from "./actors/accounts.ts";
 import { seededBytes } from "./globals.ts";
 import { type Counters, connect, count, type Servers, type Weather } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -15,6 +17,8 @@ export interface Deployment {
   readonly servers: Servers;
   readonly weather: Weather;
   readonly counters: Counters;
+  /** Returns the master secret of processes that start now. */
+  readonly secret: () => MasterSecret;
   /** Receives errors that no fault of the simulation explains. */
   readonly onError: (text: string) => void;
 }
@@ -85,6 +89,16 @@ export class SimulatedProcess {
   /** Ends the process at once: whatever it waits for never comes. */
   die(): void {
     count(this.#deployment.counters, "fault:death");
+    this.#end();
+  }
+
+  /** Ends the process, and starts it with the settings of now. */
+  async restart(): Promise<void> {
+    this.#end();
+    await this.start();
+  }
+
+  #end(): void {
     this.#life.isOver = true;
     this.#platform = null;
     this.#worker = null;
@@ -131,7 +145,7 @@ export class SimulatedProcess {
     const { remote, ...connected } = connect(servers, connection);
     return await createPlatform({
       ...connected,
-      secret: testSecret,
+      secret: this.#deployment.secret(),
       passwordKernels: quickKernels(),
       clock: () => Math.floor(scheduler.now + this.skewMs),
       random: seededBytes(scheduler.random),
@@ -142,7 +156,7 @@ export class SimulatedProcess {
       exports: { intervalMs: 0, openMax: 100, kernels: exportKernels },
       http: { requestId: () => `${this.name}-request-${requests++}` },
       rateLimits: "off",
-      identity: { limits: "off", remote },
+      identity: { accountIssuer, limits: "off", remote },
     });
   }
 

@@ -8,15 +8,17 @@ import { loadCiphers } from "../../lib/fans/identity/users.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { loadFormat } from "../../lib/platform/user_data.ts";
 import { testSecret } from "../support/platform.ts";
+import { playAccounts } from "./actors/accounts.ts";
 import { endRebuilds, playAdmin } from "./actors/admins.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
-import { endCodeLogins, playCodeLogin } from "./actors/code_logins.ts";
+import { playCodeLogin } from "./actors/code_logins.ts";
 import { playFan } from "./actors/fans.ts";
 import { playJoins } from "./actors/joins.ts";
 import { playMember } from "./actors/members.ts";
-import { endOpenIdLogins, playOpenIdLogin } from "./actors/openid_logins.ts";
+import { playOpenIdLogin } from "./actors/openid_logins.ts";
 import { checkExports, playOperator } from "./actors/operators.ts";
 import { playProducer } from "./actors/producers.ts";
+import { changeSecret, dropSecret } from "./actors/secret_change.ts";
 import { checkExpiry, checkMessages, checkService, checkTenant, checkWebhooks } from "./check.ts";
 import { send } from "./client.ts";
 import { type Leaks, takeGlobals } from "./globals.ts";
@@ -55,6 +57,7 @@ const permissions: readonly Permission[] = [
   "config:read",
   "config:write",
   "keys:write",
+  "tokens:write",
 ];
 
 let warm: Promise<void> | undefined;
@@ -91,6 +94,7 @@ async function play(world: World): Promise<void> {
   const { scheduler } = world;
   await world.open();
   const clients: Promise<void>[] = [];
+  const tokens: string[] = [];
   for (const model of world.tenants) {
     const { organisationId } = model.tenant;
     const [first] = world.processes;
@@ -101,12 +105,13 @@ async function play(world: World): Promise<void> {
     for (let number = 0; number < 2; number++) clients.push(playFan(world, model, number));
     clients.push(playBackEnd(world, model, model.credentials));
     clients.push(playCodeLogin(world, model), playOpenIdLogin(world, model));
-    clients.push(playJoins(world, model, model.credentials));
+    clients.push(playJoins(world, model, model.credentials), playAccounts(world, model, model.credentials));
     clients.push(playMember(world, model, 1), playOperator(world, model));
     const [admin, novice] = [
       await tokenOf(world, model, "editor", true),
       await tokenOf(world, model, "novice"),
     ];
+    tokens.push(admin, novice);
     clients.push(playProducer(world, model, admin), playAdmin(world, model, { admin, novice }));
   }
   const disturbance = world.disturb();
@@ -116,10 +121,8 @@ async function play(world: World): Promise<void> {
   scheduler.note("the weather clears");
   await world.heal();
   scheduler.note("all processes run");
-  for (const model of world.tenants) {
-    await endCodeLogins(world, model);
-    await endOpenIdLogins(world, model);
-  }
+  await changeSecret(world, tokens);
+  scheduler.note("all is sealed anew");
   await settle(world);
   scheduler.note("all is settled");
   for (const model of world.tenants) await checkService(world, model);
@@ -132,6 +135,7 @@ async function play(world: World): Promise<void> {
   }
   await checkExpiry(world);
   for (const model of world.tenants) await checkWebhooks(world, model);
+  await dropSecret(world, tokens);
 }
 
 /** Returns an access token of a person: an operator, or one without a role. */

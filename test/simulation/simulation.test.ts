@@ -28,6 +28,10 @@ const happenings: readonly string[] = [
   ...["clone event", "start", "publish", "guess", "read feed", "revoke"].map(name => `op:${name}`),
   ...["ask for code", "log in by code", "log in by openid", "join", "fetch data"].map(name => `op:${name}`),
   ...["issue token", "revoke token"].map(name => `op:${name}`),
+  ...["reward an account", "mint token", "import account", "log in by moved password"].map(
+    name => `op:${name}`,
+  ),
+  ...["change secret", "use kept key"].map(name => `op:${name}`),
   "client:repeats 503",
   "client:no answer",
 ];

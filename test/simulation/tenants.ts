@@ -120,8 +120,8 @@ export async function seedTenants(store: Store, clock: () => number): Promise<vo
         name: "Club",
         settings: { exports: { notify: { email: `ops@${mark}.example` } } },
       })),
-      spaces: tenants.map(({ spaceId: id, organisationId, host, name }) => ({
-        ...{ id, organisationId, name: "Fans" },
+      spaces: tenants.map(({ spaceId: id, organisationId, projectId: defaultProjectId, host, name }) => ({
+        ...{ id, organisationId, name: "Fans", settings: { defaultProjectId } },
         ...(name === "a" ? {} : { domain: host }),
       })),
       projects: tenants.map(({ projectId: id, spaceId, organisationId, mark }) => ({

@@ -6,6 +6,7 @@ import {
   createMemoryQueue,
   createMemoryStore,
 } from "../../adapters/memory/mod.ts";
+import { MasterSecret } from "../../lib/auth/mod.ts";
 import { TenantModel } from "./model.ts";
 import { type Counters, count, type Servers, type Weather } from "./network.ts";
 import { OpenIdProvider } from "./openid_provider.ts";
@@ -14,6 +15,12 @@ import type { Scheduler } from "./scheduler.ts";
 import { seedTenants, type Tenant, tenants } from "./tenants.ts";
 
 const calm: Weather = { refused: 0, lost: 0, dropped: 0, overdue: 0, slow: 0 };
+
+/** The master secret of the deployment, and the one that replaces it. */
+export const [oldSecret, newSecret] = [
+  "a master secret of the simulated deployment",
+  "the next master secret of the deployment",
+];
 
 /** Time in ms in which every process learns of a change. */
 export const knownMs = 6_000;
@@ -30,6 +37,8 @@ export class World {
   readonly faults: string[] = [];
   /** False once clients are to finish. */
   isOpen = true;
+  /** What processes start with. */
+  secret: MasterSecret = new MasterSecret(oldSecret);
 
   constructor(scheduler: Scheduler, processesMax = 3) {
     this.scheduler = scheduler;
@@ -46,6 +55,7 @@ export class World {
     const { servers, weather, counters } = this;
     const deployment = {
       ...{ scheduler, servers, weather, counters },
+      secret: () => this.secret,
       onError: (text: string) => this.fault(`logged: ${text}`),
     };
     this.processes = Array.from(
