@@ -249,7 +249,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
       assert.equal(written.status, 200);
       await waitForFigure(other, page.getByText(name));
     }
-    await page.getByRole("listitem").filter({ hasText: "Ann" }).getByText("down 1 place").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "Ann" }).getByText("Places: -1").waitFor();
     await assertAccessible(page);
     await page.getByRole("link", { name: "Now" }).click();
     await page.getByText("There is no board").nth(1).waitFor();

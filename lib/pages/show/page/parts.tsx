@@ -147,7 +147,7 @@ export function Moved({ by }: { readonly by: number }) {
         {by > 0 ? "▲" : "▼"}
         {number(count)}
       </span>
-      <span class="hidden">{t(by > 0 ? "climbed" : "fell", { count })}</span>
+      <span class="hidden">{t("places", { count: by > 0 ? `+${number(count)}` : number(by) })}</span>
     </span>
   );
 }
