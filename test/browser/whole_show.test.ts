@@ -33,6 +33,13 @@ interface Stage {
   close(): Promise<void>;
 }
 
+/** Resolves with the frame that has a heading, where `waitFor` looks up to half a second later. */
+async function drawn(page: Page, name: string): Promise<void> {
+  const isThere = (text: string): boolean =>
+    [...document.querySelectorAll("h1, h2, h3")].some(heading => heading.textContent?.includes(text));
+  await page.waitForFunction(isThere, name, { polling: "raf" });
+}
+
 /** An element as the producer makes it: its type in the menu, and the fields that are typed, the title first. */
 interface Plan {
   readonly type: string;
@@ -315,10 +322,8 @@ describe("a whole show", { skip: browserAvailable() }, () => {
     const delays: number[] = [];
     for (const { type, name } of plans) {
       const at = await producer.take(name);
-      const seen = onScreen.has(type) ? screen.getByRole("heading", { name }).first().waitFor() : null;
-      if (type !== "Group" && type !== "Leaderboard" && type !== "Reward")
-        await phone.getByText(name).first().waitFor();
-      await seen;
+      const onPhone = type !== "Group" && type !== "Leaderboard" && type !== "Reward";
+      await Promise.all([onScreen.has(type) && drawn(screen, name), onPhone && drawn(phone, name)]);
       delays.push(performance.now() - at);
       if (type in options || type === "Ask") await vote(type);
       if (type !== "Poll") continue;

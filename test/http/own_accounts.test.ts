@@ -403,6 +403,10 @@ describeOnStores("the team's own accounts", open => {
     assert.match(stored?.account?.passwordHash ?? "", /^\$scrypt\$ln=15,r=8,p=3\$/);
     assert.equal(stored?.account?.isEmailVerified, true);
     assert.equal((await logIn("the old password")).status, 200);
+    // One fan is one user, whom the back end names as before.
+    assert.equal((await minted({ externalId: account.externalId })).userId, moved.userId);
+    const beside = await signIn({ sub: account.externalId });
+    assertProblem(beside, 401, "invalid_token");
     // The file again brings no old password back.
     assert.equal((await move(account))[0].status, "unchanged");
     const kept = await findStoredUser(world.store, ids.project, moved.userId);

@@ -15,8 +15,8 @@ mkdirSync(cache, { recursive: true });
 const folder = mkdtempSync(join(cache, "client-types-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Operations whose input is described in a form of its own, as it contains itself. */
-const others = ["putLoyaltyConfiguration"];
+/** Operations that are described in a form of their own: an input that contains itself, and the records of each kind. */
+const others = ["putLoyaltyConfiguration", "getUserData"];
 
 /** Compares what callers give and get; what may be changed in place, and which objects have any members, is the same here. */
 const comparison = `

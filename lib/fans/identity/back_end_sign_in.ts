@@ -17,7 +17,7 @@ import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 import { AccountIdSchema } from "./own_accounts.ts";
 import { UsernameSchema } from "./providers/fields.ts";
-import { vouchedUserOrNull } from "./providers/vouched_users.ts";
+import { movedInUser, vouchedUserOrNull } from "./providers/vouched_users.ts";
 import { defaultProjectOf } from "./settings.ts";
 import { accountBanned, isBanned, isWithdrawn, type User } from "./users.ts";
 
@@ -124,12 +124,11 @@ async function findUser(
 ): Promise<FoundUser> {
   if (externalId !== undefined) {
     const issuer = context.ownAccounts.requireIssuer(project, "/externalId");
-    const vouched = {
-      provider: "hostedIdp",
-      origin: { issuer, subject: externalId },
-      username: displayName,
-    } as const;
-    const record = await vouchedUserOrNull(context, project.id, vouched);
+    const origin = { issuer, subject: externalId };
+    const vouched = { provider: "hostedIdp", origin, username: displayName } as const;
+    const record =
+      (await vouchedUserOrNull(context, project.id, vouched)) ??
+      (await movedInUser(context.users, project.id, origin));
     if (record !== null) return { userId: record.userId, record };
     throw new AppError(
       "conflict",

@@ -80,16 +80,15 @@ function mint(world: World, { tenant }: TenantModel, headers: Credentials, body:
   });
 }
 
-/** Acts with a minted token. A user with a password here is named by id. */
+/** Acts with a minted token. */
 async function enter(
   world: World,
   model: TenantModel,
   headers: Credentials,
-  { externalId, user, hasMoved }: Member,
+  { externalId, user }: Member,
   id: string,
 ): Promise<void> {
-  const who = hasMoved ? { userId: user.userId } : { externalId };
-  const answer = await mint(world, model, headers, who);
+  const answer = await mint(world, model, headers, { externalId });
   if (answer === null) return;
   if (answer.status !== 200) return world.fault(`no token was minted for ${externalId}: ${answer.text}`);
   const token = answer.json.data.accessToken;

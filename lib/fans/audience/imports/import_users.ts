@@ -275,7 +275,8 @@ function checkRow(
     const error = { pointer: "/userId", detail: userIdExpectation };
     return { row, update: null, failed: failedRow(row, error) };
   }
-  const account = email == null && passwordHash == null ? null : { email, emailVerified, passwordHash };
+  const account =
+    email == null && passwordHash == null ? null : { email, emailVerified, passwordHash, externalId };
   const accountFault = account === null ? null : accountImports.faultOf(account, userId);
   if (accountFault !== null) return { row, update: null, failed: failedRow(row, accountFault, userId) };
   try {

@@ -11,6 +11,7 @@ import { foreignBearerToken, invalidToken } from "../../../auth/tokens/mod.ts";
 import { identityEnvelope, named } from "../../../http/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import type { IdentityContext } from "../context.ts";
+import type { Origin } from "../lookup_keys.ts";
 import {
   answerOf,
   appProfile,
@@ -78,6 +79,13 @@ export async function vouchedUserOrNull(
   const facts = { provider, username, origin: { issuer, subject } };
   const user = await users.create(projectId, newUser(ids, unixSeconds(clock), facts));
   return isVouched(user) ? await unmerged(users, projectId, user) : null;
+}
+
+/** Finds the user whose password was imported under the id of an account. The issuer's tokens do not sign it in. */
+export async function movedInUser(users: Users, projectId: string, origin: Origin): Promise<User | null> {
+  const user = await users.findById(projectId, accountUserId(origin.issuer, origin.subject));
+  const isMovedIn = user?.account !== undefined && isSameAccount(user.origin, origin);
+  return isMovedIn && user.isRetired === undefined ? await unmerged(users, projectId, user) : null;
 }
 
 /** Returns the user, or the one that a back end joined it with; null if that one is being deleted. */

@@ -34,6 +34,8 @@ export interface ImportedAccount {
   readonly email: unknown;
   readonly emailVerified: unknown;
   readonly passwordHash: unknown;
+  /** The external id of the user, where the row names one. */
+  readonly externalId: unknown;
 }
 
 export interface AccountImports {
@@ -47,10 +49,13 @@ export interface AccountImports {
   create(space: Space, userId: string, account: ImportedAccount): Promise<boolean>;
 }
 
-type ImportContext = Pick<IdentityContext, "users" | "hasher" | "directory" | "clock" | "random">;
+type ImportContext = Pick<
+  IdentityContext,
+  "users" | "hasher" | "directory" | "clock" | "random" | "ownAccounts"
+>;
 
 export function createAccountImports(context: ImportContext): AccountImports {
-  const { users, hasher, directory, clock, random } = context;
+  const { users, hasher, directory, clock, random, ownAccounts } = context;
 
   function parse(account: ImportedAccount) {
     const { email, emailVerified, passwordHash } = account;
@@ -103,9 +108,13 @@ export function createAccountImports(context: ImportContext): AccountImports {
         terms: ["", ""],
       } as const;
       const imported = { ...facts, email, passwordHash, updatedAt: now };
+      const issuer = await ownAccounts.issuerOfSpace(space);
+      const { externalId: subject } = account;
+      // A back end goes on to name the user by it.
+      const named = issuer !== undefined && typeof subject === "string" && { origin: { issuer, subject } };
       await users.create(
         project.id,
-        newUser(ids, now, { provider: "managedPool", username: "", account: imported }),
+        newUser(ids, now, { provider: "managedPool", username: "", account: imported, ...named }),
       );
       await users.claim(project.id, emailKey(email), ids);
       return true;
