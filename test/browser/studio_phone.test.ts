@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { openShowWorld, picture, question, type ShowWorld } from "./_show.ts";
-import { assertAccessible, assertFits, useCatalogue } from "./_studio.ts";
+import { assertFits, useCatalogue } from "./_studio.ts";
 
 const viewport = { width: 360, height: 740 };
 const long = "Donaudampfschifffahrtsgesellschaftskapitän";
@@ -54,7 +54,6 @@ describe("the studio on a telephone", { skip: browserAvailable() }, () => {
       await picture(page, `studio-${name}`);
       await assertFits(page);
       assert.deepEqual(await misfits(page), [], name);
-      await assertAccessible(page);
     }
     assert.deepEqual(faults, []);
   }

@@ -33,11 +33,10 @@ interface Stage {
   close(): Promise<void>;
 }
 
-/** Resolves with the frame that has a heading, where `waitFor` looks up to half a second later. */
-async function drawn(page: Page, name: string): Promise<void> {
-  const isThere = (text: string): boolean =>
-    [...document.querySelectorAll("h1, h2, h3")].some(heading => heading.textContent?.includes(text));
-  await page.waitForFunction(isThere, name, { polling: "raf" });
+/** Resolves with the frame that has a text, where `waitFor` looks up to half a second later. */
+async function drawn(page: Page, text: string): Promise<void> {
+  const isThere = (wanted: string): boolean => document.body.textContent.includes(wanted);
+  await page.waitForFunction(isThere, text, { polling: "raf" });
 }
 
 /** An element as the producer makes it: its type in the menu, and the fields that are typed, the title first. */

@@ -132,8 +132,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "an account has another user where a back end signs it in",
     file: "lib/fans/identity/back_end_sign_in.ts",
-    text: "origin: { issuer, subject: externalId },",
-    replacement: "origin: { issuer, subject: externalId.concat('~') },",
+    text: "const origin = { issuer, subject: externalId };",
+    replacement: "const origin = { issuer, subject: externalId.concat('~') };",
   },
   {
     name: "any password opens an account that moved in",
