@@ -76,9 +76,14 @@ describeOnStores("a certified OpenID provider", open => {
   }
 
   it("logs users in who come back from it, once for each login", async () => {
-    const login = await comeBack("hostedIdp", "alice");
+    const { url, key, state } = (await begin("hostedIdp", { loginHint: "alice" })).json.data;
+    const codeOf = async () => (await provider.follow(url)).searchParams.get("code");
+    const [code, other] = [await codeOf(), await codeOf()];
+    const login = { key, state, code };
     const alice = await confirm("hostedIdp", login);
     assert.equal(alice.status, 200, alice.text);
+    const unspent = await confirm("hostedIdp", { ...login, code: other });
+    assert.deepEqual([unspent.status, errorCode(unspent, "identity")], [400, "invalid_code"], "another code");
     const { userId, accessToken } = alice.json.data;
     assert.equal((await check(accessToken)).json.data.userId, userId);
     assert.equal((await check(await provider.idToken("alice"))).json.data.userId, userId);
