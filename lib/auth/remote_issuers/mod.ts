@@ -238,7 +238,6 @@ export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuer
           algorithms: [...algorithms],
           currentDate: new Date(now),
           clockTolerance: clockSkewSecondsMax,
-          requiredClaims: ["sub", "exp", "iat"],
         });
         return acceptedClaims(payload, { typ: protectedHeader.typ, types, now });
       } catch (error) {
