@@ -16,7 +16,7 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 import { areaDeclarations } from "./declarations/mod.ts";
 import { slimDeclarations } from "./declarations/slim.ts";
 import { buildDocs, buildPage, buildShow } from "./services/pages.ts";
-import { joinChunks, sharedChunks, wholeChunks } from "./whole_chunks.ts";
+import { wholeChunks } from "./whole_chunks.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -83,7 +83,7 @@ export async function bundle(folder: string): Promise<void> {
   await build({
     ...options,
     entryPoints: entries.map(source => ({ in: source, out: source.replace(/\.ts$/, "") })),
-    plugins: [wholeChunks(root, joinChunks(sharedChunks(metafile))), content],
+    plugins: [wholeChunks(root, metafile), content],
   });
 }
 

@@ -21,7 +21,7 @@ interface Chunk {
 }
 
 /** Returns what the entries of a build share. */
-export function sharedChunks({ outputs }: Metafile): readonly Chunk[] {
+function sharedChunks({ outputs }: Metafile): readonly Chunk[] {
   const importsOf = (path: string, into = new Set<string>()): ReadonlySet<string> => {
     for (const { path: next, kind } of outputs[path]?.imports ?? []) {
       if (kind === "import-statement" && !into.has(next)) importsOf(next, into.add(next));
@@ -69,7 +69,7 @@ function isComplete({ files, entries, imports }: Chunk, chunks: readonly Chunk[]
 }
 
 /** Joins chunks by pairs, the best first, for as long as that saves something. */
-export function joinChunks(shared: readonly Chunk[]): readonly Chunk[] {
+function joinChunks(shared: readonly Chunk[]): readonly Chunk[] {
   const isOwn = ({ modules }: Chunk): boolean => modules.length > 0;
   const pairsWith = (one: Chunk, others: readonly Chunk[]) =>
     others
@@ -93,10 +93,11 @@ export function joinChunks(shared: readonly Chunk[]): readonly Chunk[] {
 }
 
 /**
- * Makes each chunk a file. esbuild puts the modules into one file that the same entries import, so each entry imports
- * all modules of its chunks.
+ * Makes each joined chunk of an earlier build a file. esbuild puts the modules into one file that the same entries import, so each
+ * entry imports all modules of its chunks.
  */
-export function wholeChunks(root: string, chunks: readonly Chunk[]): Plugin {
+export function wholeChunks(root: string, earlier: Metafile): Plugin {
+  const chunks = joinChunks(sharedChunks(earlier));
   const statement = (path: string): string => `import ${JSON.stringify(path)};`;
   const source = (lines: readonly string[]) => ({ contents: lines.join("\n"), resolveDir: root });
   return {

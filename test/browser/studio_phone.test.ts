@@ -21,7 +21,7 @@ function misfits(page: Page): Promise<readonly string[]> {
       // A link in a sentence is as high as its line.
       const isText = getComputedStyle(each).display === "inline" && each.matches("a");
       const isSmall = !isText && Math.min(width, height) < 24;
-      // Tabs scroll, and the current one is in sight.
+      // Tabs scroll, and the current one is always shown.
       const isOut = (left < 0 || right > innerWidth) && !each.matches(".tabs a:not([aria-current])");
       return isSmall || isOut ? [`${each.outerHTML.slice(0, 80)}: ${width} x ${height} at ${left}`] : [];
     });

@@ -21,7 +21,7 @@ const passwordHash = `$pbkdf2-sha256$i=1000$${salt.toString("base64")}$${key.toS
 
 interface Member {
   readonly externalId: (typeof subjects)[number];
-  /** The one user of the account, whoever names it. */
+  /** The user of the account, for back ends and for the fan alike. */
   readonly user: UserModel;
   readonly email: string;
   /** True once the password has moved in for certain. */

@@ -1,6 +1,7 @@
 /** The language of the page: its texts, numbers and times. */
 
 import { signal } from "@preact/signals";
+import { wordsOfBoard } from "../../shared/page/board_name.ts";
 import { texts as english, type Text, type Texts } from "./texts_en.ts";
 
 /** Texts that load when they are needed. */
@@ -104,7 +105,7 @@ export function countryName(code: string): string {
 
 /** Writes the id of a board as its name. */
 export function boardName(id: string): string {
-  const words = id.replace(/^event:/, "").replace(/[_-]+/g, " ");
-  const round = /^round (\d+)$/.exec(words)?.[1];
-  return round === undefined ? words.charAt(0).toUpperCase() + words.slice(1) : t("round", { number: round });
+  const words = wordsOfBoard(id);
+  const round = /^Round (\d+)$/.exec(words)?.[1];
+  return round === undefined ? words : t("round", { number: round });
 }

@@ -1,9 +1,10 @@
 /** Leaderboards that move: each is an event stream, whose rows slide to their new places. */
 
 import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../../client/mod.ts";
+import { wordsOfBoard } from "../../shared/page/board_name.ts";
 import { saveTable } from "../../shared/page/files.ts";
 import { type Resource, textOf } from "./api.ts";
-import { type BoardSettings, boardName, readBoards } from "./boards.ts";
+import { type BoardSettings, readBoards } from "./boards.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import { fanName } from "./people/tenants.ts";
@@ -170,7 +171,7 @@ async function boardsOf(context: RootContext): Promise<readonly Board[]> {
     ...ofEvent.map((settings): Board => {
       const board = { ...input, eventId: event?.id ?? "", leaderboardId: settings.id };
       return {
-        name: boardName(settings.id),
+        name: wordsOfBoard(settings.id),
         settings,
         watch: (query, options) => api.leaderboards.watchEventLeaderboard({ ...board, ...query }, options),
       };
@@ -178,7 +179,7 @@ async function boardsOf(context: RootContext): Promise<readonly Board[]> {
     ...ofProject.map((settings): Board => {
       const board = { ...input, leaderboardId: settings.id };
       return {
-        name: boardName(settings.id) + suffix,
+        name: wordsOfBoard(settings.id) + suffix,
         settings,
         watch: (query, options) => api.leaderboards.watchProjectLeaderboard({ ...board, ...query }, options),
       };

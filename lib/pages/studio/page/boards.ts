@@ -59,9 +59,3 @@ export function shownIn(section: unknown, ...fallback: readonly string[]): reado
   if (!Array.isArray(section)) return fallback.map(id => ({ id }));
   return (section as readonly BoardSettings[]).filter(({ visibility }) => visibility !== "hidden");
 }
-
-/** Returns the id of a board as a name, as fans read it: `event:round_1` is “Round 1”. */
-export function boardName(id: string): string {
-  const words = id.replace(/^event:/, "").replace(/[_-]+/g, " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}

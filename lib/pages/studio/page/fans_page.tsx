@@ -5,9 +5,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { differences, isMembers, isSame, type Members } from "../../../base/json/mod.ts";
 import type { FieldError } from "../../../client/mod.ts";
 import { contrast, contrastMin, nearestReadable } from "../../shared/colours.ts";
+import { wordsOfBoard } from "../../shared/page/board_name.ts";
 import { Preview } from "../../shared/page/preview_frame.tsx";
 import type { Resource } from "./api.ts";
-import { boardName, shownIn } from "./boards.ts";
+import { shownIn } from "./boards.ts";
 import { Moved, SaveRow } from "./documents/editor.tsx";
 import { type Live, useSaved } from "./documents/saved.ts";
 import { Act, Problem } from "./ui.tsx";
@@ -492,12 +493,12 @@ function Boards({ boards, chosen, change, faults }: BoardsProps) {
                       set(event.currentTarget.checked ? [...list, id] : list.filter(each => each !== id))
                     }
                   />
-                  {boardName(id)}
+                  {wordsOfBoard(id)}
                 </label>
                 {at >= 0 && (
                   <span class="row">
                     <Moves
-                      name={boardName(id)}
+                      name={wordsOfBoard(id)}
                       at={at}
                       count={list.length}
                       moveTo={to => set(list.filter(each => each !== id).toSpliced(to, 0, id))}

@@ -339,7 +339,7 @@ function Tabs({ scope, current }: TabsProps) {
   const entries = Object.entries(views[scope.type]);
   const tabs = useRef<HTMLElement>(null);
   useEffect(() => {
-    // All tabs but the first ones are out of sight on a telephone.
+    // A telephone shows the first tabs alone.
     tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [scope.id, current]);
   useCommands(() => [

@@ -4,8 +4,9 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Property } from "../../../../authoring/table/content_types.ts";
 import type { Path } from "../../../../base/json/mod.ts";
+import { wordsOfBoard } from "../../../shared/page/board_name.ts";
 import { metricTitles } from "../answers.tsx";
-import { boardName, readBoards } from "../boards.ts";
+import { readBoards } from "../boards.ts";
 import { instantOf, localIn, ownZone } from "../plan/zones.ts";
 import { titleOf } from "../results.ts";
 import type { Rundown } from "../run/rundown.ts";
@@ -358,7 +359,7 @@ function BoardInput(props: ControlProps) {
   if (boards?.length === 0) return text("text", 100)(props);
   const own = String(props.value ?? "");
   const options = (boards ?? []).map(
-    id => [id, boardName(id) + (id.startsWith("event:") ? ", of this event" : "")] as const,
+    id => [id, wordsOfBoard(id) + (id.startsWith("event:") ? ", of this event" : "")] as const,
   );
   const other = boards?.includes(own) === false ? `${own}: the page for fans has no such board` : own;
   return choice([
