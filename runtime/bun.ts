@@ -55,7 +55,9 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: bodyBytesMax,
     fetch: (request, bun) =>
-      /^close$/i.test(request.headers.get("connection") ?? "") && request.body !== null
+      request.method !== "GET" &&
+      /^close$/i.test(request.headers.get("connection") ?? "") &&
+      request.body !== null
         ? answerLast(request, request.body, bun, answer)
         : answer(request, bun),
   });

@@ -26,9 +26,10 @@ export interface Claims {
 export interface TokenExpectation {
   /** Media type of the token, for example `at+jwt`; compared exactly, so that no kind of token is accepted as another. */
   readonly typ: string;
-  readonly issuer: string;
-  /** Must be the token's audience or one of them. */
-  readonly audience: string;
+  /** Null: any, which the caller checks. */
+  readonly issuer: string | null;
+  /** Must be the token's audience or one of them. Null: the issuer that the token names. */
+  readonly audience: string | null;
   /** Accepts an expired token, as refresh and logout do. @default false */
   readonly acceptExpired?: boolean;
 }
@@ -81,11 +82,10 @@ function acceptClaims(
 ): Claims {
   const { typ, claims } = token;
   if (typ !== expected.typ) throw invalidToken("typ");
-  if (claims.iss !== expected.issuer) throw invalidToken("iss");
-  const { aud } = claims;
-  if (aud !== expected.audience && (typeof aud === "string" || !aud.includes(expected.audience))) {
-    throw invalidToken("aud");
-  }
+  const { aud, iss } = claims;
+  if (expected.issuer !== null && iss !== expected.issuer) throw invalidToken("iss");
+  const audience = expected.audience ?? iss;
+  if (aud !== audience && (typeof aud === "string" || !aud.includes(audience))) throw invalidToken("aud");
   const latestStart = now + clockSkewSecondsMax * 1_000;
   if (claims.iat * 1_000 > latestStart) throw invalidToken("iat");
   if (claims.nbf !== undefined && claims.nbf * 1_000 > latestStart) throw invalidToken("nbf");
@@ -261,13 +261,6 @@ export class Tokens {
       return acceptClaims(cached, expected, now);
     }
     return this.#verifyNew(token, expected);
-  }
-
-  /** Returns the issuer that a token names, for choosing what its verification expects; undefined where there is none. */
-  issuerOf(token: string): string | undefined {
-    const cached = this.#cache.get(token, this.#clock());
-    const issuer = cached === undefined ? unverifiedClaim(token, "iss") : cached.claims.iss;
-    return typeof issuer === "string" ? issuer : undefined;
   }
 
   /** Tests if a token names a key of this ring: no proof, but a reason to send it to no other server. */

@@ -33,7 +33,8 @@ interface ElementData {
 /** The field that a text in place of a map stands for. */
 const textFields = { question: "question", option: "text" } as const;
 const localeShape = /^(all|[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3})$/;
-const languages = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
+/** Made at its first use, which takes longer than loading most modules. */
+let languages: Intl.DisplayNames | undefined;
 
 /** Returns the contents of an element as the control API has them; `locales` are those of its project. */
 export function attributesOf(
@@ -94,6 +95,7 @@ function isByLocale(value: unknown, locales: readonly string[]): value is Field[
 
 function isLanguage(tag: string): boolean {
   try {
+    languages ??= new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
     return !/^[a-z]{3}$/i.test(tag) && languages.of(tag) !== undefined;
   } catch {
     return false;

@@ -57,8 +57,8 @@ const hotTargetCharsMax = 512;
 /**
  * Takes requests to their endpoints and replies to their clients.
  *
- * Public answers are requested by everybody under the same few targets. Finding the endpoint and checking the parameters
- * depends on the text of a target alone, so it is done once for each.
+ * Public answers, and those of paths without parameters, are requested by everybody under the same few targets. Finding the endpoint
+ * and checking the parameters depends on the text of a target alone, so it is done once for each.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -157,7 +157,9 @@ export class Dispatcher {
   }
 
   #remember(text: string, endpoint: Endpoint, { request, target, parsed }: Exchange): void {
-    if (endpoint.route.cache !== "public" || parsed === null || request.method !== "GET") return;
+    const isFixed = target.query === "" && target.path === endpoint.path;
+    if (parsed === null || request.method !== "GET" || !(isFixed || endpoint.route.cache === "public"))
+      return;
     if (text.length <= hotTargetCharsMax) this.#hot.set(text, { target, endpoint, ...parsed });
   }
 

@@ -5,11 +5,11 @@ import type { TokenContent, TokenExpectation } from "../../../lib/auth/tokens/mo
 import { createTokens } from "../../../lib/auth/tokens/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing } from "./_setup.ts";
 
-export const expected: TokenExpectation = {
+export const expected = {
   typ: "at+jwt",
   issuer: "https://id.example",
   audience: "https://api.example",
-};
+} as const satisfies TokenExpectation;
 export const content: TokenContent = {
   ...expected,
   subject: "user-1",

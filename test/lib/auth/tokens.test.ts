@@ -77,6 +77,14 @@ describe("a token", () => {
     assert.equal((await tokens.verify(token, { ...expected, audience: "one" })).sub, "user-1");
     await assertRefused(tokens, token, "third audience");
   });
+  it("of any issuer must be for its issuer", async () => {
+    const { tokens } = await createSubject();
+    const anyIssuer = { ...expected, issuer: null, audience: null };
+    const own = await tokens.sign({ ...content, audience: ["another", expected.issuer] });
+    assert.equal((await tokens.verify(own, anyIssuer)).iss, expected.issuer);
+    const other = tokens.verify(await tokens.sign(content), anyIssuer);
+    await assert.rejects(async () => await other, hasCode("invalid_token"));
+  });
   it("has frozen claims", async () => {
     const { tokens } = await createSubject();
     const claims = await tokens.verify(
