@@ -18,7 +18,7 @@ import { encodeRecord } from "../../adapters/redis/stored.ts";
 import { userPartition } from "../../lib/fans/identity/users.ts";
 import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { newKey } from "../http/_operations.ts";
-import { ids, openPlatform } from "../support/platform.ts";
+import { ids, openPlatform, testSecretText } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
 import {
@@ -36,7 +36,6 @@ import { fillBoard, memberAt } from "./redis_board_fill.ts";
 const users = 1_000_000;
 /** A user's id is a UUID. */
 const prefix = "0f000000-0000-4000-8000-0000";
-const secret = "a master secret for tests and long enough to be accepted";
 const here = fileURLToPath(new URL("../../", import.meta.url));
 const [rounds = "5", other] = process.argv.slice(2);
 const path = `/projects/${ids.project}/leaderboards/goals`;
@@ -105,7 +104,7 @@ async function variant(name: string, root: string, redis: string): Promise<Varia
     command: [process.execPath, program, "serve"],
     env: {
       GRANDSTAND_REDIS: redis,
-      GRANDSTAND_SECRET: secret,
+      GRANDSTAND_SECRET: testSecretText,
       GRANDSTAND_PORT: "0",
       GRANDSTAND_LOG: "warn",
       GRANDSTAND_RATE_LIMITS: "off",
