@@ -92,11 +92,8 @@ export async function declare(folder: string): Promise<void> {
   const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
   const { status } = spawnSync(
     process.execPath,
-    [compiler, "-p", "runtime/tsconfig.build.json", "--outDir", folder],
-    {
-      cwd: root,
-      stdio: "inherit",
-    },
+    [compiler, "-p", "runtime/tsconfig.build.json", "--outDir", folder, "--checkers", "1"],
+    { cwd: root, stdio: "inherit" },
   );
   if (status !== 0) throw new Error("Cannot build: the declarations have errors");
   const client = `${resolve(root, folder)}/lib/client`;
