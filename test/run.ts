@@ -16,7 +16,6 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { sep } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -64,11 +63,19 @@ const longest: readonly string[] = [
 
 /** The test files whose path contains one of the texts; all where there is none. */
 function testFiles(wanted: readonly string[]): string[] {
-  return readdirSync(`${root}test`, { recursive: true, encoding: "utf8" })
-    .map(file => `test/${file.split(sep).join("/")}`)
-    .filter(file => file.endsWith(".test.ts") && !file.includes("node_modules/"))
+  return filesIn("test")
+    .filter(file => file.endsWith(".test.ts"))
     .filter(file => wanted.length === 0 || wanted.some(text => file.includes(text.replace(/^\.\//, ""))))
     .sort();
+}
+
+/** The files below a folder, but for the many that are installed there. */
+function filesIn(folder: string): string[] {
+  return readdirSync(root + folder, { withFileTypes: true }).flatMap(each => {
+    const path = `${folder}/${each.name}`;
+    if (!each.isDirectory()) return [path];
+    return each.name === "node_modules" ? [] : filesIn(path);
+  });
 }
 
 /**
