@@ -3,7 +3,7 @@
 import { Router } from "itty-router";
 import type { Metrics } from "../base/metrics/mod.ts";
 import type { Tracer } from "../base/tracing/mod.ts";
-import { chain, type Timer } from "../storage/background/mod.ts";
+import { chain, systemTimer, type Timer } from "../storage/background/mod.ts";
 import type { Limiter } from "../storage/mod.ts";
 import { Dispatcher, requestIds, splitUrl } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
@@ -13,7 +13,7 @@ import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./meters.ts";
 import { Failover } from "./rate_limit/failover.ts";
 import { type CorsOptions, prepareCors } from "./replies/replies.ts";
-import { bodyMsMaxDefault, systemTimer } from "./requests/body.ts";
+import { bodyMsMaxDefault } from "./requests/body.ts";
 import type { AnyRoute, Area, ClientAddress, ClientInfo, Handler, Reply } from "./route.ts";
 import { type ReadinessWarning, systemArea } from "./system.ts";
 

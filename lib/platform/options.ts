@@ -21,10 +21,10 @@ import { isBasePath } from "../http/handler.ts";
 import { consoleLogger } from "../http/logger.ts";
 import type { Area, ClientAddress, HandlerOptions, Logger, Timer } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
-import { systemTimer } from "../http/requests/body.ts";
 import type { CreateDocs } from "../pages/docs/mod.ts";
 import type { CreateShow } from "../pages/show/mod.ts";
 import type { CreateStudio } from "../pages/studio/mod.ts";
+import { systemTimer } from "../storage/background/mod.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
 

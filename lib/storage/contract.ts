@@ -11,8 +11,6 @@
  *
  * Each shape has a key space of its own: a record `x` and a board `x` of one partition are two things.
  * There is no transaction across partitions, no prefix listing and no callback inside the store.
- *
- * @module
  */
 
 /**

@@ -3,8 +3,6 @@ import type { Partition, Store } from "./contract.ts";
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Side ports: rate limits, queues, blobs and listings, apart from the {@linkcode Store} because their needs differ.
- *
- * @module
  */
 
 /** One rate: at most `limit` units in any `windowMs`. A unit is regained after that time, at most a hundredth of it later. */

@@ -14,7 +14,7 @@ import { systemClock, systemRandom } from "../auth/crypto/mod.ts";
 import { MasterSecret } from "../auth/mod.ts";
 import { consoleLogger } from "../http/logger.ts";
 import type { ClientInfo } from "../http/mod.ts";
-import { systemTimer } from "../http/requests/body.ts";
+import { systemTimer } from "../storage/background/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Inputs, InputValues } from "./inputs.ts";
 import type { WorkflowPorts } from "./ports.ts";

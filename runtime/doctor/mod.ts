@@ -11,8 +11,7 @@ import { createActionService } from "../../lib/fans/audience/actions/service.ts"
 import { oldestOrganisations } from "../../lib/fans/directory/seed.ts";
 import { oldestDueUser } from "../../lib/fans/loyalty/due_users.ts";
 import { silentLogger, type Timer } from "../../lib/http/mod.ts";
-import { systemTimer } from "../../lib/http/requests/body.ts";
-import { mapConcurrent } from "../../lib/storage/background/mod.ts";
+import { mapConcurrent, systemTimer } from "../../lib/storage/background/mod.ts";
 import { storageTimes } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 import { closeStorage, loadPostgres, openStorage, type Storage } from "../services/storage.ts";

@@ -14,7 +14,7 @@ import { EventAnalytics } from "../../lib/authoring/feeds/event_analytics.ts";
 import { ActionCounts, Owners } from "../../lib/authoring/feeds/mod.ts";
 import { Places } from "../../lib/fans/directory/records.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
-import { systemTimer } from "../../lib/http/requests/body.ts";
+import { systemTimer } from "../../lib/storage/background/mod.ts";
 import { operatorHeaders, resource, to } from "../http/_control_examples.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";

@@ -5,7 +5,7 @@ import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createRedisLimiter } from "../../adapters/redis/mod.ts";
 import { Failover } from "../../lib/http/rate_limit/failover.ts";
-import { systemTimer } from "../../lib/http/requests/body.ts";
+import { systemTimer } from "../../lib/storage/background/mod.ts";
 import type { Limiter, LimitVerdict } from "../../lib/storage/mod.ts";
 
 /** Measures of one sample. */

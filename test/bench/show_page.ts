@@ -9,8 +9,8 @@
 
 import type { Browser, Page } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { systemTimer } from "../../lib/http/requests/body.ts";
 import { createShow } from "../../lib/pages/show/mod.ts";
+import { systemTimer } from "../../lib/storage/background/mod.ts";
 import { serve } from "../../runtime/node.ts";
 import { buildShow } from "../../runtime/services/pages.ts";
 import { launchBrowser } from "../support/browser.ts";

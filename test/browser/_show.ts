@@ -1,9 +1,9 @@
 /** The show of a test platform: events, their elements, and the pages of fans. */
 
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
-import { systemTimer } from "../../lib/http/requests/body.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { createShow } from "../../lib/pages/show/mod.ts";
+import { systemTimer } from "../../lib/storage/background/mod.ts";
 import { buildShow } from "../../runtime/services/pages.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";
 import { type OpenedPage, openPage, openStudioWorld, type StudioWorld } from "./_studio.ts";

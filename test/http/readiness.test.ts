@@ -4,7 +4,7 @@ import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { createJsonLogger } from "../../lib/http/mod.ts";
-import { systemTimer } from "../../lib/http/requests/body.ts";
+import { systemTimer } from "../../lib/storage/background/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";

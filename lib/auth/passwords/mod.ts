@@ -2,7 +2,7 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import type { Timer } from "../../http/mod.ts";
-import { systemTimer } from "../../http/requests/body.ts";
+import { systemTimer } from "../../storage/background/mod.ts";
 import { constantTimeEqual, type RandomBytes, utf8 } from "../crypto/mod.ts";
 import { type ForeignHash, firebaseCosts, foreignCosts, parseForeignHash } from "./foreign.ts";
 import { type Argon2idCost, type PasswordKernels, portableKernels, type ScryptCost } from "./kernels.ts";

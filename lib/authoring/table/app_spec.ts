@@ -4,7 +4,8 @@
  */
 
 import * as v from "valibot";
-import { jsonPointer } from "../../base/errors/mod.ts";
+import type { FieldError } from "../../base/errors/mod.ts";
+import { fieldErrors } from "../../http/requests/validate.ts";
 import { contentFaults } from "./content.ts";
 import { type ContentType, ContentTypeSchema } from "./content_types.ts";
 import { line, plainObject } from "./schemas.ts";
@@ -49,24 +50,16 @@ export interface AppSpec {
   readonly elements: readonly ContentType[];
 }
 
-export interface SpecFault {
-  /** JSON Pointer into the file. */
-  readonly pointer: string;
-  readonly detail: string;
-}
-
-type Checked<T> = { readonly value: T } | { readonly faults: readonly SpecFault[] };
-type DetailOf = (issue: v.BaseIssue<unknown>) => string;
+type Checked<T> = { readonly value: T } | { readonly faults: readonly FieldError[] };
 
 const faultsMax = 100;
 
-/** Checks a `spec.json`. `detailOf` describes an issue. */
-export function checkSpec(json: unknown, detailOf: DetailOf): Checked<AppSpec["spec"]> {
-  return checked(v.safeParse(SpecSchema, json), detailOf);
+export function checkSpec(json: unknown): Checked<AppSpec["spec"]> {
+  return checked(v.safeParse(SpecSchema, json));
 }
 
-export function checkElements(json: unknown, detailOf: DetailOf): Checked<AppSpec["elements"]> {
-  const result = checked(v.safeParse(ElementsSchema, json), detailOf);
+export function checkElements(json: unknown): Checked<AppSpec["elements"]> {
+  const result = checked(v.safeParse(ElementsSchema, json));
   if (!("value" in result)) return result;
   const faults = result.value.flatMap((type, index) =>
     (type.templates ?? []).flatMap(({ data }, place) =>
@@ -79,16 +72,9 @@ export function checkElements(json: unknown, detailOf: DetailOf): Checked<AppSpe
   return faults.length === 0 ? result : { faults: faults.slice(0, faultsMax) };
 }
 
-function checked<S extends v.GenericSchema>(
-  result: v.SafeParseResult<S>,
-  detailOf: DetailOf,
-): Checked<v.InferOutput<S>> {
+function checked<S extends v.GenericSchema>(result: v.SafeParseResult<S>): Checked<v.InferOutput<S>> {
   if (result.success) return { value: result.output };
-  const faults = result.issues.slice(0, faultsMax).map(issue => ({
-    pointer: jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
-    detail: detailOf(issue),
-  }));
-  return { faults };
+  return { faults: fieldErrors(result.issues.slice(0, faultsMax)) };
 }
 
 /** Returns the address of `elements.json` beside a `spec.json`, or null if the address does not name one. */

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { jsonPointer } from "../../base/errors/mod.ts";
 import { isMembers } from "../../base/json/mod.ts";
 import { suggestion } from "../../base/text/suggest.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
+import { fieldErrors } from "../../http/requests/validate.ts";
 import type { Attributes } from "./element_batches.ts";
 import { attributesOf, type ElementContent } from "./element_content.ts";
 import { eventName, type Fault, mapTexts, referenceOf, replaceReferences, tokenOf } from "./references.ts";
@@ -56,13 +56,8 @@ export function attributesOfItem(
   for (const [each, value] of Object.entries(attributes)) {
     const definition = elementAttributes[each];
     if (definition === undefined || (value === null && definition.nullable === true)) continue;
-    const { issues = [] } = v.safeParse(definition.schema, value);
-    for (const issue of issues) {
-      const path = [each, ...(issue.path ?? []).map(({ key }) => String(key))];
-      faults.push({
-        pointer: filePointer(pointer, attributes, jsonPointer(...path)),
-        detail: issueDetail(issue),
-      });
+    for (const error of fieldErrors(v.safeParse(definition.schema, value).issues, jsonPointer(each))) {
+      faults.push({ pointer: filePointer(pointer, attributes, error.pointer), detail: error.detail });
     }
   }
   return { attributes, faults };

@@ -5,7 +5,6 @@ export {
   checkElements,
   checkSpec,
   elementsUrlOf,
-  type SpecFault,
   specBytesMax,
 } from "./app_spec.ts";
 export { catalogueApp, cataloguePath, catalogueSpecPath } from "./catalogue.ts";

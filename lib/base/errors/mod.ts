@@ -132,7 +132,7 @@ export function publicMessage({
   return concealed[code] ?? message;
 }
 
-/** Longest key in a JSON Pointer, in UTF-16 units; longer ones are cut. */
+/** Longest key in a JSON Pointer, in UTF-16 units; longer ones are cut, so that an error never repeats an enormous name. */
 const pointerKeyCharactersMax = 128;
 
 /** Returns the JSON Pointer (RFC 6901) of a path; the empty path is the whole document. */

@@ -1,4 +1,4 @@
-import { AppError, type FieldError } from "../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../errors/mod.ts";
 import { addDecimals, roundDecimal } from "../text/mod.ts";
 import { suggestion } from "../text/suggest.ts";
 
@@ -263,8 +263,6 @@ export const depthMax = 16;
 /** Most operators and operands in one expression, definitions of aggregates included with all their parts. */
 export const nodesMax = 512;
 
-export const tokenCharactersMax = 64;
-
 /** Location of a part: its JSON Pointer, and the number of operators around it, itself included. */
 export interface Place {
   readonly pointer: string;
@@ -322,7 +320,7 @@ export class Checker {
       return null;
     }
     const [operator, argument] = entry;
-    return { operator, argument, place: { pointer: `${pointer}/${token(operator)}`, depth } };
+    return { operator, argument, place: { pointer: pointer + jsonPointer(operator), depth } };
   }
 
   /** @throws {AppError} `validation_failed` with every fault, where there are any. */
@@ -341,9 +339,4 @@ export function item({ pointer, depth }: Place, index: number): Place {
 /** Returns the place of the only operand or condition that an operator is applied to. */
 export function only({ pointer, depth }: Place): Place {
   return { pointer, depth: depth + 1 };
-}
-
-/** Returns a reference token of RFC 6901, shortened so that an error never repeats an enormous name. */
-function token(text: string): string {
-  return text.slice(0, tokenCharactersMax).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 }

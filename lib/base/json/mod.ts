@@ -17,6 +17,12 @@ export function isMembers(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Tests that a value has at most so many levels of objects and arrays. */
+export function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every(each => isShallow(each, levels - 1));
+}
+
 /** Compares two values, whatever the order of members. An undefined member is none. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

@@ -11,10 +11,9 @@ import {
   replaceReferences,
   tokenOf,
 } from "../../authoring/table/references.ts";
-import { jsonPointer } from "../../base/errors/mod.ts";
 import { parsedJson } from "../../base/json/mod.ts";
 import { present } from "../../base/text/present.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
+import { fieldErrors, issueDetail } from "../../http/requests/validate.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, wrongUsage } from "../frame/errors.ts";
 
@@ -91,7 +90,7 @@ export async function manifestOf(
       details: faults.map(({ pointer, detail }) => `${locate(pointer)}: ${detail}`),
     });
   const parsed = v.safeParse(ManifestSchema, document);
-  if (!parsed.success) throw refusal(parsed.issues.map(issue => faultOf(issue, "")));
+  if (!parsed.success) throw refusal(fieldErrors(parsed.issues));
   const manifest = parsed.output;
   const references = new References(manifest, variables);
   const nodes = nodesOf(manifest as unknown as Node["raw"]);
@@ -349,11 +348,6 @@ const unwritten: readonly string[] = ["content_type", "custom_fields", "offset"]
 
 const settingsBytesMax = 4 * 1_048_576;
 
-function faultOf(issue: v.BaseIssue<unknown>, at: string): Fault {
-  const path = (issue.path ?? []).map(({ key }) => String(key));
-  return { pointer: at + jsonPointer(...path), detail: issueDetail(issue) };
-}
-
 /** Fields may be a map, times a text. `locales` are those of the project. */
 function plainValue(kind: EntityKind, name: string, value: unknown, locales: readonly string[]): unknown {
   if (name === "settings" && value !== null) return fieldsOf(value, "", locales);
@@ -380,7 +374,7 @@ function attributeFaults(
   const cleared = entries.filter(([, member]) => member === null);
   const kept = isMerged ? Object.fromEntries(entries.filter(([, member]) => member !== null)) : value;
   const result = v.safeParse(attribute.schema, kept);
-  if (!result.success) return result.issues.map(issue => faultOf(issue, pointer));
+  if (!result.success) return fieldErrors(result.issues, pointer);
   attributes[name] = isMerged
     ? { ...(result.output as object), ...Object.fromEntries(cleared) }
     : result.output;

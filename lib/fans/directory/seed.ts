@@ -3,9 +3,9 @@
 import * as v from "valibot";
 import { systemClock } from "../../auth/crypto/mod.ts";
 import type { Clock } from "../../auth/mod.ts";
-import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
+import { fieldErrors } from "../../http/requests/validate.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import {
@@ -263,14 +263,7 @@ type CheckedSeed = v.InferOutput<typeof SeedSchema>;
  */
 export function checkSeed(document: unknown): CheckedSeed {
   const result = v.safeParse(SeedSchema, document);
-  if (!result.success) {
-    throw invalid(
-      result.issues.map(issue => ({
-        pointer: jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
-        detail: issueDetail(issue),
-      })),
-    );
-  }
+  if (!result.success) throw invalid(fieldErrors(result.issues));
   const faults = [...duplicates(result.output), ...foreignParents(result.output)];
   if (faults.length > 0) throw invalid(faults);
   return result.output;

@@ -1,8 +1,4 @@
-/**
- * Sign-in by a back end: it proves itself with an API key, and gets a token of the space for one of its users.
- *
- * @module
- */
+/** Sign-in by a back end: it proves itself with an API key, and gets a token of the space for one of its users. */
 
 import * as v from "valibot";
 import { requirePermission } from "../../auth/api_keys/routes.ts";

@@ -3,8 +3,6 @@
  *
  * One token serves all installations of a project's app. It names the project and no user, and proves only that the
  * request comes from the app. A record of the project lists its tokens, so that each can be ended.
- *
- * @module
  */
 
 import { uuid } from "../../auth/crypto/mod.ts";

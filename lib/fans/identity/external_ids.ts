@@ -1,8 +1,4 @@
-/**
- * Ciphers of external ids. They load when first used, as their tables take a tenth of the package's import.
- *
- * @module
- */
+/** Ciphers of external ids. They load when first used, as their tables take a tenth of the package's import. */
 
 import { gcmsiv } from "@noble/ciphers/aes.js";
 import { sha256 } from "@noble/hashes/sha2.js";

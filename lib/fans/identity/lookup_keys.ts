@@ -1,8 +1,4 @@
-/**
- * The keys that find the users of projects. The partition of a key holds the claim of its user, and no two users have one key.
- *
- * @module
- */
+/** The keys that find the users of projects. The partition of a key holds the claim of its user, and no two users have one key. */
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";

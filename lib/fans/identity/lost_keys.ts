@@ -1,8 +1,4 @@
-/**
- * Users whom a lookup key does not find any more, for the examination of a deployment.
- *
- * @module
- */
+/** Users whom a lookup key does not find any more, for the examination of a deployment. */
 
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { PartitionLister, Store } from "../../storage/mod.ts";

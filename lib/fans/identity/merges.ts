@@ -3,8 +3,6 @@
  *
  * A merge is noted before it begins, and the note is worked off a minute later: it finishes what a stopped process began, and takes
  * the merged user off boards that a last score reached meanwhile.
- *
- * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";

@@ -3,8 +3,6 @@
  *
  * The app keeps the key of a login. State, nonce and PKCE verifier follow from it and the master secret, so nothing is stored
  * before a login ends, and a code or state is worth nothing without the key.
- *
- * @module
  */
 
 import { constantTimeEqual, deriveKey, keyedTag, uuid } from "../../auth/crypto/mod.ts";

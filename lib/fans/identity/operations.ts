@@ -1,8 +1,4 @@
-/**
- * Operations of the identity API: one route serves many providers, which `strategy` and `provider` select.
- *
- * @module
- */
+/** Operations of the identity API: one route serves many providers, which `strategy` and `provider` select. */
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";

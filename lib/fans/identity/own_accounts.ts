@@ -2,8 +2,6 @@
  * The team's own accounts: users who have an account elsewhere, under an issuer that a project or the platform names.
  *
  * The id of such a user follows from issuer and subject, so that a back end can name users before they sign in.
- *
- * @module
  */
 
 import * as v from "valibot";

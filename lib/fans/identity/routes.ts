@@ -1,8 +1,4 @@
-/**
- * The routes of the identity API.
- *
- * @module
- */
+/** The routes of the identity API. */
 
 import * as v from "valibot";
 import { open } from "../../http/mod.ts";

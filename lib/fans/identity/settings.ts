@@ -3,15 +3,13 @@
  *
  * Seeds are checked before they are written. A stored member is parsed when it is first needed, once per settings object; an
  * invalid one refuses the operations that need it, and no others.
- *
- * @module
  */
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { type RemoteIssuer, remoteAlgorithms, remoteUrl } from "../../auth/remote_issuers/mod.ts";
-import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
+import { fieldErrors } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import type { Directory, Project, Settings, Space } from "../directory/mod.ts";
 import { MailSettingsSchema } from "./providers/managed_pool/mails.ts";
@@ -194,10 +192,7 @@ export function spaceIssuerFaults({ issuer, defaultProjectId }: Settings, pointe
 }
 
 function faultsOf(schema: v.GenericSchema, value: unknown, pointer: string): FieldError[] {
-  return (v.safeParse(schema, value).issues ?? []).map(issue => ({
-    pointer: pointer + jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
-    detail: issueDetail(issue),
-  }));
+  return fieldErrors(v.safeParse(schema, value).issues, pointer);
 }
 
 /** A provider of opaque tokens, which one endpoint explains and another exchanges for a profile. */

@@ -1,8 +1,4 @@
-/**
- * Exchange of a proof of identity for an access token of a space: `POST {space_url}/api/auth/token`.
- *
- * @module
- */
+/** Exchange of a proof of identity for an access token of a space: `POST {space_url}/api/auth/token`. */
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The records that identity keeps about users of projects, for copies of a person's data.
- *
- * @module
- */
+/** The records that identity keeps about users of projects, for copies of a person's data. */
 
 import type { Store, UserRecord, UserRecordKind, UserRecords } from "../../storage/mod.ts";
 import { type AuditEntry, entriesAbout, readUserTrail, userEntriesMax } from "./audit/audit.ts";

@@ -3,8 +3,6 @@
  *
  * A user is one record in a partition of its own. A lookup key (an external id, a device, …) is a record elsewhere with
  * the ids of its user. It is written before the user, so that a crash leaves at most a key without a user.
- *
- * @module
  */
 
 import { capabilityId, uuid } from "../../auth/crypto/mod.ts";

@@ -2,7 +2,7 @@
 
 import { LiveStreams } from "../../http/live_streams.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
-import { systemTimer } from "../../http/requests/body.ts";
+import { systemTimer } from "../../storage/background/mod.ts";
 import { repairDistinctScores } from "./scores/change_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import { type BoardPath, type LeaderboardServices, resolveBoard } from "./scores/resolve_board.ts";

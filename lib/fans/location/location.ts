@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { formatAddress, parseAddress } from "../../auth/client_address.ts";
-import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { type Immutable, identityEnvelope, type JsonReply, named, open, route } from "../../http/mod.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
+import { fieldErrors } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import type { Directory, Event, Project, Settings } from "../directory/mod.ts";
 import { EventParameter, ProjectParameter } from "../directory/records.ts";
@@ -142,10 +142,7 @@ export function isServed({ list, unknownLocation }: LocationPolicy, country: Cou
 }
 
 export function locationFaults({ location }: Settings, pointer: string): FieldError[] {
-  return (v.safeParse(SectionSchema, location).issues ?? []).map(issue => ({
-    pointer: pointer + jsonPointer("location", ...(issue.path ?? []).map(({ key }) => String(key))),
-    detail: issueDetail(issue),
-  }));
+  return fieldErrors(v.safeParse(SectionSchema, location).issues, `${pointer}/location`);
 }
 
 /** Keyed by the settings object, which the directory keeps while the settings are unchanged. */

@@ -1,7 +1,7 @@
 /** Reports of actions. An action that names an element is a vote, which its commit counts. */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { AppError, type ErrorCode, type FieldError } from "../../base/errors/mod.ts";
+import { AppError, type ErrorCode, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import type { Read } from "../../storage/mod.ts";
 import type { Command, CommandResult, MakeCommand } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
@@ -319,9 +319,8 @@ function dataErrors({ data: declared }: ActionDefinition, data: ActionData): rea
   for (const name of Object.keys(data)) {
     const type = ownValue(declared, name);
     if (typeof data[name] === type) continue;
-    const pointer = `/data/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
     const detail = type === undefined ? "Expected a declared property" : `Expected a ${type}`;
-    errors.push({ pointer, detail });
+    errors.push({ pointer: jsonPointer("data", name), detail });
   }
   return errors;
 }

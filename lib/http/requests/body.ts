@@ -8,12 +8,6 @@ const uncountedBytesMax = 65_536;
 export const bodyBytesMaxDefault = uncountedBytesMax;
 export const bodyMsMaxDefault = 10_000;
 
-/** Calls back by `setTimeout`. */
-export function systemTimer(callback: () => void, delayMs: number): () => void {
-  const handle = setTimeout(callback, delayMs);
-  return () => clearTimeout(handle);
-}
-
 interface BodyLimits {
   readonly bytesMax: number;
   /** Media types, lower-case. */

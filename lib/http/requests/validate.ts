@@ -2,7 +2,7 @@
 
 import type { GenericSchema } from "valibot";
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../base/errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
 
 export const fieldErrorsMax = 20;
@@ -11,6 +11,8 @@ export const pointerCharsMax = 256;
 
 /** Longest value that is looked for in a message of the validator, which quotes it, in UTF-16 units. */
 const quotedCharsMax = 4_096;
+
+export const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 
 const objectSchemas: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object"]);
 
@@ -38,13 +40,21 @@ export function validate<S extends v.GenericSchema>(
 }
 
 function fieldError(issue: v.BaseIssue<unknown>, subject: Subject): FieldError {
-  const keys = (issue.path ?? []).map(item => String(item.key));
-  const pointer = subject === "body" ? keys.map(escapeKey).join("") : keys.join(".");
+  const keys = keysOf(issue);
+  const pointer = subject === "body" ? jsonPointer(...keys) : keys.join(".");
   return { pointer: pointer.slice(0, pointerCharsMax).toWellFormed(), detail: issueDetail(issue) };
 }
 
-function escapeKey(key: string): string {
-  return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+function keysOf({ path }: v.BaseIssue<unknown>): readonly string[] {
+  return (path ?? []).map(({ key }) => String(key));
+}
+
+/** Converts the issues of a schema to errors. `pointer` is the JSON Pointer of the checked value in its document. */
+export function fieldErrors(issues: readonly v.BaseIssue<unknown>[] = [], pointer = ""): FieldError[] {
+  return issues.map(issue => ({
+    pointer: pointer + jsonPointer(...keysOf(issue)),
+    detail: issueDetail(issue),
+  }));
 }
 
 /** Describes an issue without the rejected value. A message written in the schema stays. */

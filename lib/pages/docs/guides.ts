@@ -1,8 +1,6 @@
 /**
  * The guides and the files of the pages. A clone has none: `runtime/services/pages.ts` builds them, and the build of the package
  * replaces this module.
- *
- * @module
  */
 
 /** A guide. */

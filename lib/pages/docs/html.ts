@@ -1,8 +1,4 @@
-/**
- * The HTML of the documentation's pages.
- *
- * @module
- */
+/** The HTML of the documentation's pages. */
 
 import { type Html, html } from "../shared/mod.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The reference of the API, from an OpenAPI document.
- *
- * @module
- */
+/** The reference of the API, from an OpenAPI document. */
 
 import { type Html, html } from "../shared/mod.ts";
 

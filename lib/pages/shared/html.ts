@@ -1,8 +1,4 @@
-/**
- * HTML from templates whose values are escaped.
- *
- * @module
- */
+/** HTML from templates whose values are escaped. */
 
 /** Text that is HTML already. */
 export class Html {

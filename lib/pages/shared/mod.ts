@@ -1,8 +1,4 @@
-/**
- * The files of pages that run in the browser, and how a platform answers with them.
- *
- * @module
- */
+/** The files of pages that run in the browser, and how a platform answers with them. */
 
 import { AppError } from "../../base/errors/mod.ts";
 import { empty, stream, text } from "../../http/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The HTML of the show.
- *
- * @module
- */
+/** The HTML of the show. */
 
 import { Html, html } from "../shared/mod.ts";
 import type { PageData } from "./page_data.ts";

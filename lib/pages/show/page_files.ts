@@ -1,8 +1,4 @@
-/**
- * The files of the page. A clone has none: `runtime/services/pages.ts` builds them, and the build of the package replaces this module.
- *
- * @module
- */
+/** The files of the page. A clone has none: `runtime/services/pages.ts` builds them, and the build of the package replaces this module. */
 
 import type { PageFile } from "../shared/mod.ts";
 

@@ -1,14 +1,10 @@
-/**
- * The section `show` of a project's settings: how its page for fans looks, and what it offers.
- *
- * @module
- */
+/** The section `show` of a project's settings: how its page for fans looks, and what it offers. */
 
 import * as v from "valibot";
 import { isTimeZone } from "../../base/calendar/mod.ts";
-import { type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import type { FieldError } from "../../base/errors/mod.ts";
 import type { Settings } from "../../fans/directory/mod.ts";
-import { issueDetail } from "../../http/requests/validate.ts";
+import { fieldErrors } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import { contrast, contrastMin, nearestReadable } from "../shared/colours.ts";
 
@@ -91,10 +87,7 @@ export type ShowSettings = v.InferOutput<typeof ShowSchema>;
 
 /** Lists the faults of the section `show` in the settings of a project. */
 export function showFaults({ show }: Settings, pointer: string): FieldError[] {
-  return (v.safeParse(ShowSchema, show ?? {}).issues ?? []).map(issue => ({
-    pointer: pointer + jsonPointer("show", ...(issue.path ?? []).map(({ key }) => String(key))),
-    detail: issueDetail(issue),
-  }));
+  return fieldErrors(v.safeParse(ShowSchema, show ?? {}).issues, `${pointer}/show`);
 }
 
 /** Reads the section; its defaults where it is not valid, so that fans see a page. */

@@ -349,6 +349,11 @@ export function chain<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
 /** Calls back after a delay in ms. The returned function cancels the call. */
 export type Timer = (callback: () => void, delayMs: number) => () => void;
 
+export const systemTimer: Timer = (callback, delayMs) => {
+  const handle = setTimeout(callback, delayMs);
+  return () => clearTimeout(handle);
+};
+
 interface RetryOptions {
   /** Number of attempts, the first one included. */
   readonly attemptsMax: number;

@@ -1,7 +1,7 @@
 /** Talks to a backend as a frontend does, and keeps every answer. */
 
 import { systemClock, systemRandom, uuid } from "../../auth/crypto/mod.ts";
-import { systemTimer } from "../../http/requests/body.ts";
+import { systemTimer } from "../../storage/background/mod.ts";
 import { type DialogueContext, dialogueLimits, type WorkflowResponse } from "../dialogue/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
 

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
-import { isMembers } from "../../base/json/mod.ts";
+import { isMembers, isShallow } from "../../base/json/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 
@@ -178,9 +178,4 @@ function faultsOf(issues: readonly v.BaseIssue<unknown>[]): readonly FieldError[
 
 function isInput(block: Block, inputName: string): boolean {
   return block.type === "input" && block.name === inputName;
-}
-
-export function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every(each => isShallow(each, levels - 1));
 }

@@ -3,7 +3,7 @@
  */
 
 import { jsonPointer } from "../../base/errors/mod.ts";
-import { isMembers, parsedJson } from "../../base/json/mod.ts";
+import { isMembers, isShallow, parsedJson } from "../../base/json/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 import { plainText } from "./markup.ts";
@@ -13,7 +13,6 @@ import {
   type DialogueTask,
   type InputType,
   inputTypes,
-  isShallow,
   severities,
   taskStates,
 } from "./protocol.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Timer } from "../../../lib/http/mod.ts";
-import { systemTimer } from "../../../lib/http/requests/body.ts";
+import { systemTimer } from "../../../lib/storage/background/mod.ts";
 import type { Batch, Commit, Partition, Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";

@@ -1,10 +1,9 @@
 /** Reads the specification of an app from the address that an author names, and says step by step what is wrong with it. */
 
-import { AppError } from "../../../base/errors/mod.ts";
+import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { OutboundError, readText } from "../../../base/outbound/outbound.ts";
 import { utf8Length } from "../../../base/text/mod.ts";
 import { parseJson } from "../../../http/requests/body.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
 import {
   type AppSpec,
   catalogueApp,
@@ -12,7 +11,6 @@ import {
   checkElements,
   checkSpec,
   elementsUrlOf,
-  type SpecFault,
   specBytesMax,
 } from "../../table/mod.ts";
 import type { ControlServices } from "../services.ts";
@@ -37,7 +35,7 @@ const readMsMax = 10_000;
 /** Largest specification that a record holds, in bytes of JSON. */
 const storedBytesMax = 1_000_000;
 
-export interface CheckRow extends Partial<SpecFault> {
+export interface CheckRow extends Partial<FieldError> {
   readonly file: "spec.json" | "elements.json";
   readonly check: Step;
   readonly result: "pass" | "fail" | "skipped";
@@ -51,9 +49,9 @@ interface ReadApp {
 
 class Failure extends Error {
   readonly check: Step;
-  readonly faults: readonly (Partial<SpecFault> & Pick<SpecFault, "detail">)[];
+  readonly faults: readonly (Partial<FieldError> & Pick<FieldError, "detail">)[];
 
-  constructor(check: Step, detail: string, faults: readonly SpecFault[] = []) {
+  constructor(check: Step, detail: string, faults: readonly FieldError[] = []) {
     super(detail);
     this.check = check;
     this.faults = faults.length === 0 ? [{ detail }] : faults;
@@ -92,10 +90,7 @@ function localForm(url: string): string {
   return url.replace(/^http:\/\/(localhost|\[::1\])(?=[:/])/, "http://127.0.0.1");
 }
 
-type Check<T> = (
-  json: unknown,
-  detailOf: typeof issueDetail,
-) => { readonly value: T } | { readonly faults: readonly SpecFault[] };
+type Check<T> = (json: unknown) => { readonly value: T } | { readonly faults: readonly FieldError[] };
 
 /** @throws {Failure} */
 async function readFile<T>(
@@ -116,7 +111,7 @@ async function readFile<T>(
     if (answer.status !== 200)
       throw new Failure("status", `Expected the status 200, received ${answer.status}`);
     if (!isJson) throw new Failure("type", "Expected the media type application/json");
-    const checked = check(parseJson(await readText(answer, specBytesMax)), issueDetail);
+    const checked = check(parseJson(await readText(answer, specBytesMax)));
     if ("value" in checked) return checked.value;
     throw new Failure("schema", "Expected another schema", checked.faults);
   } catch (error) {

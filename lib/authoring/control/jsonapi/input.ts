@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { canonicalJson } from "../../../http/requests/body.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
+import { fieldErrors, issueDetail } from "../../../http/requests/validate.ts";
 import type { Attribute, Resource, ResourceType, Role } from "../../table/mod.ts";
 import { isRoleAtLeast } from "../access/roles.ts";
 import type { Attributes, Entity } from "../kind.ts";
@@ -183,10 +183,7 @@ function readAttribute(attribute: Attribute, value: unknown, pointer: string, fa
   const { kept, removed } = attribute.join === "merge" ? splitPatch(value) : { kept: value, removed: {} };
   const result = v.safeParse(attribute.schema, kept);
   if (!result.success) {
-    for (const issue of result.issues) {
-      const path = (issue.path ?? []).map(({ key }) => String(key));
-      faults.push({ pointer: pointer + jsonPointer(...path), detail: issueDetail(issue) });
-    }
+    faults.push(...fieldErrors(result.issues, pointer));
     return null;
   }
   return attribute.join === "merge" ? { ...(result.output as object), ...removed } : result.output;

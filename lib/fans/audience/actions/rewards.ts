@@ -3,13 +3,12 @@
 import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
 import { named } from "../../../http/mod.ts";
-import { issueDetail, propertiesSchema } from "../../../http/requests/validate.ts";
+import { issueDetail, propertiesSchema, wellFormed } from "../../../http/requests/validate.ts";
 import type { Space } from "../../directory/mod.ts";
 import {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-  wellFormed,
 } from "../../loyalty/http/requests.ts";
 import type { CompiledConfig, Loyalty } from "../../loyalty/mod.ts";
 import { type GrantedReward, pointDateErrors } from "../../loyalty/user/history.ts";

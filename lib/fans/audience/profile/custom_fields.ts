@@ -7,8 +7,8 @@
  */
 
 import * as v from "valibot";
-import { type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
+import type { FieldError } from "../../../base/errors/mod.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Settings } from "../../directory/mod.ts";
 import { MetricIndexesSchema } from "../../users/mod.ts";
@@ -65,10 +65,7 @@ export function audienceSettingsErrors(settings: Settings, pointer: string): rea
   const section = settings.audience ?? {};
   const issues = [FieldsSchema, IndexesSchema].flatMap(schema => v.safeParse(schema, section).issues ?? []);
   if (issues.length === 0) return listIndexErrors(settings, pointer);
-  return issues.map(issue => ({
-    pointer: `${pointer}/audience${jsonPointer(...(issue.path ?? []).map(({ key }) => String(key)))}`,
-    detail: issueDetail(issue),
-  }));
+  return fieldErrors(issues, `${pointer}/audience`);
 }
 
 function listIndexErrors(settings: Settings, pointer: string): readonly FieldError[] {

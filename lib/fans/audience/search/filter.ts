@@ -2,10 +2,10 @@
 
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";
-import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { type Condition, compileCondition, depthMax } from "../../../base/expressions/mod.ts";
 import { isMembers, type Members } from "../../../base/json/mod.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import { environmentOf, type FindColumn, variableName } from "./columns.ts";
 import { demandsOf, type FilterDemands } from "./filter_demands.ts";
 import {
@@ -65,10 +65,7 @@ function conditionsIn(
   }
   const { short, condition } = splitFilter(source);
   const parsed = v.safeParse(ShortFormSchema, short);
-  for (const issue of parsed.issues ?? []) {
-    const path = (issue.path ?? []).map(({ key }) => String(key));
-    errors.push({ pointer: base + jsonPointer(...path), detail: issueDetail(issue) });
-  }
+  errors.push(...fieldErrors(parsed.issues, base));
   const rest = Object.keys(condition).length === 0 ? [] : [{ pointer: "", condition }];
   return [...(parsed.success ? conditionsOf(parsed.output, findHolders) : []), ...rest];
 }

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import type { FieldError } from "../../../base/errors/mod.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import type { Organisation, Settings } from "../../directory/mod.ts";
 
 /** Longest mail address, in characters (RFC 5321, section 4.5.3.1.3). */
@@ -72,11 +72,7 @@ export function exportSettings(organisation: Organisation | null): ExportSetting
  * @param pointer JSON Pointer to the settings in their document.
  */
 export function exportFaults(settings: Settings | undefined, pointer: string): readonly FieldError[] {
-  const { issues = [] } = v.safeParse(SettingsSchema, settings?.exports ?? {});
-  return issues.map(issue => ({
-    pointer: [`${pointer}/exports`, ...(issue.path ?? []).map(({ key }) => String(key))].join("/"),
-    detail: issueDetail(issue),
-  }));
+  return fieldErrors(v.safeParse(SettingsSchema, settings?.exports ?? {}).issues, `${pointer}/exports`);
 }
 
 /** Hosts of this machine and of private networks, as URLs write them (RFC 1918, 4193 and 6598). */

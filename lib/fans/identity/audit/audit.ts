@@ -3,8 +3,6 @@
  *
  * The entries of a batch become one commit for each project in it and one for each user. Entries that cannot be written
  * after the last attempt are dropped and counted: a trail must never delay the operations that it records.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -3,8 +3,6 @@
  *
  * Every address that asks gets a code, with or without a user, so that neither answers nor the number of operations
  * reveal users. Addresses and codes are stored as hashes only.
- *
- * @module
  */
 
 import { deriveKey, keyedTag } from "../../../auth/crypto/mod.ts";

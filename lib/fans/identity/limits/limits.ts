@@ -1,8 +1,4 @@
-/**
- * Limits of attempts, spent before anything costly is done.
- *
- * @module
- */
+/** Limits of attempts, spent before anything costly is done. */
 
 import { networkTag } from "../../../auth/client_address.ts";
 import { deriveKey, keyedTag } from "../../../auth/crypto/mod.ts";

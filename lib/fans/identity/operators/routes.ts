@@ -1,8 +1,6 @@
 /**
  * Routes of operators for the users of their projects, with an API key of the project's organisation. They are an
  * addition to the specification: every path starts with `/internal/identity`.
- *
- * @module
  */
 
 import type * as v from "valibot";

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { parseAddress } from "../../../auth/client_address.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
-import { UserIdSchema } from "../../../http/requests/validate.ts";
+import { UserIdSchema, wellFormed } from "../../../http/requests/validate.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/audit.ts";
 import { answerOf, UuidSchema } from "../operations.ts";
 import { AccountIdSchema } from "../own_accounts.ts";
@@ -13,7 +13,6 @@ const banReasonCharactersMax = 500;
 const idCharactersMax = 128;
 const nameCharactersMax = 100;
 
-const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const id = (description: string) =>
   v.pipe(v.string(), v.description(description), v.minLength(1), v.maxLength(idCharactersMax), wellFormed);
 const seconds = (description: string) =>

@@ -1,8 +1,4 @@
-/**
- * Deletion of accounts by their users.
- *
- * @module
- */
+/** Deletion of accounts by their users. */
 
 import * as v from "valibot";
 import { tokenCharsMax } from "../../../auth/tokens/mod.ts";

@@ -1,11 +1,8 @@
-/**
- * Members that requests of several providers share.
- *
- * @module
- */
+/** Members that requests of several providers share. */
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
+import { isShallow } from "../../../base/json/mod.ts";
 import { canonicalEmail, utf8Length } from "../../../base/text/mod.ts";
 import { integerParameter } from "../../../http/mod.ts";
 import type { Project } from "../../directory/mod.ts";
@@ -76,11 +73,6 @@ export function assertAppProfileFits(profile: Readonly<Record<string, unknown>>)
       `Cannot keep the appProfile as it is too large, at most ${appProfileBytesMax} bytes of JSON are kept`,
     );
   }
-}
-
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every(member => isShallow(member, levels - 1));
 }
 
 /** Tests for text around exactly one @, without white space or control characters, of an acceptable length. */

@@ -1,8 +1,4 @@
-/**
- * The `noLogin` provider: users without credentials. The external id, 160 random bits, is the capability.
- *
- * @module
- */
+/** The `noLogin` provider: users without credentials. The external id, 160 random bits, is the capability. */
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";

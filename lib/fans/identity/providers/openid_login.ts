@@ -1,8 +1,4 @@
-/**
- * The redirect flow of OpenID providers: the app sends the browser to the provider, and gets tokens for the code that comes back.
- *
- * @module
- */
+/** The redirect flow of OpenID providers: the app sends the browser to the provider, and gets tokens for the code that comes back. */
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";

@@ -10,8 +10,6 @@
  *
  * A token of the platform, of any kind, is never sent to a provider. With a `deviceId`, an addition to the interface, the
  * user logs in on that device, and the answer carries `userId` and the tokens of a new session.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,6 @@
 /**
  * Users that another provider vouches for. Their key is issuer and subject. An e-mail address is no key here, because its
  * owner at one provider need not be its owner at another.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -5,8 +5,6 @@
  * no login survives. A removal that its process did not finish is resumed by `platform.work()`, and a finished one is looked at
  * again a minute later: scores that were on their way may have listed the user anew. Removals that overlap do no harm, so that
  * the boards need no lease and are no `DueQueue` of lib/storage/background.
- *
- * @module
  */
 
 import type { Clock } from "../../../auth/mod.ts";

@@ -7,8 +7,6 @@
  *   old board fails its check.
  *
  * A row is alive only in the user's current epoch. So one write ends all sessions, also a row that the board lacks.
- *
- * @module
  */
 
 import { networkTag } from "../../../auth/client_address.ts";

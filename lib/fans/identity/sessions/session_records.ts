@@ -1,8 +1,4 @@
-/**
- * Signed session records, as the identity API answers them.
- *
- * @module
- */
+/** Signed session records, as the identity API answers them. */
 
 import {
   type Keys,

@@ -1,8 +1,4 @@
-/**
- * Sessions: one per device that logged in, and the tokens that prove it.
- *
- * @module
- */
+/** Sessions: one per device that logged in, and the tokens that prove it. */
 
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes, Tokens } from "../../../auth/mod.ts";

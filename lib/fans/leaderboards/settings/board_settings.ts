@@ -7,9 +7,9 @@ import {
   parseInstant,
   timeZoneCharactersMax,
 } from "../../../base/calendar/mod.ts";
-import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { type Condition, compileCondition, type Environment } from "../../../base/expressions/mod.ts";
-import { issueDetail } from "../../../http/requests/validate.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Event, Project, Settings } from "../../directory/mod.ts";
 
@@ -209,14 +209,7 @@ const boardSections = ["leaderboards", "eventLeaderboards"] as const;
  */
 export function parseBoards(section: unknown, pointer: string): readonly BoardDeclaration[] {
   const result = v.safeParse(BoardsSchema, section);
-  if (!result.success) {
-    throw invalid(
-      result.issues.map(issue => ({
-        pointer: pointer + jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
-        detail: issueDetail(issue),
-      })),
-    );
-  }
+  if (!result.success) throw invalid(fieldErrors(result.issues, pointer));
   const ids = result.output.map(({ id }) => id);
   const repeated = ids.flatMap((id, index) =>
     ids.indexOf(id) === index

@@ -5,6 +5,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import { ConfigPartsCompiler } from "./compile_parts.ts";
 import {
   type ActionPlan,
@@ -18,7 +19,7 @@ import {
   triggerKey,
 } from "./compiled.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema } from "./document.ts";
-import { customFieldOf, fieldErrors } from "./fields.ts";
+import { customFieldOf } from "./fields.ts";
 import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
 /**

@@ -18,6 +18,7 @@ import {
 } from "../../../base/expressions/mod.ts";
 import { suggestion } from "../../../base/text/suggest.ts";
 import { canonicalJson } from "../../../http/requests/body.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import {
   type ActionValue,
   always,
@@ -59,7 +60,7 @@ import type {
   Reward,
   RuleEffect,
 } from "./document.ts";
-import { aggregateSchemas, type CountWindow, fieldErrors } from "./fields.ts";
+import { aggregateSchemas, type CountWindow } from "./fields.ts";
 import type { SingleReward } from "./parts.ts";
 import { compileFactor, compileTimes } from "./rules.ts";
 

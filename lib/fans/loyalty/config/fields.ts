@@ -9,10 +9,9 @@ import {
   instantExpectation,
   parseInstant,
 } from "../../../base/calendar/mod.ts";
-import type { FieldError } from "../../../base/errors/mod.ts";
 import { expressionShapes } from "../../../base/expressions/mod.ts";
 import type { Immutable } from "../../../http/mod.ts";
-import { issueDetail, named } from "../../../http/requests/validate.ts";
+import { named } from "../../../http/requests/validate.ts";
 
 type Schema<T> = v.GenericSchema<unknown, T>;
 
@@ -197,19 +196,6 @@ export const dataVariableField = v.strictObject({
 /** Returns the custom field of the profile that the path of a variable names; null: none. */
 export function customFieldOf(path: string): string | null {
   return /^user\.custom\.([A-Za-z][A-Za-z0-9_.-]{0,63})$/.exec(path)?.[1] ?? null;
-}
-
-/** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
-export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {
-  return issues.map(issue => ({
-    pointer: `${pointer}${issue.path?.map(({ key }) => `/${referenceToken(String(key))}`).join("") ?? ""}`,
-    detail: issueDetail(issue),
-  }));
-}
-
-/** Escapes a reference token of RFC 6901, cut to a length that an answer can hold. */
-function referenceToken(key: string): string {
-  return key.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 const shapes = expressionShapes(({ condition, calculation }) =>

@@ -1,6 +1,7 @@
 /** Replays of a user's history against a configuration: the state of the user, had it been in force from the start. */
 
 import { isoTime } from "../../../base/calendar/mod.ts";
+import { jsonPointer } from "../../../base/errors/mod.ts";
 import type { Failure } from "../../../base/expressions/mod.ts";
 import type { CompiledConfig, CompiledMission, CompiledRule } from "../config/compiled.ts";
 import { ownValue, type Scope } from "../config/compiled.ts";
@@ -213,7 +214,7 @@ function compare(
   if (Object.is(a, b) || differences.length >= differencesMax) return;
   if (isRecord(a) && isRecord(b) && Array.isArray(a) === Array.isArray(b)) {
     for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-      const at = `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const at = pointer + jsonPointer(key);
       compare(ownValue(a, key), ownValue(b, key), { pointer: at, differences });
     }
     return;

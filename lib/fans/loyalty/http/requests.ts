@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
-import { propertiesSchema, UserIdSchema } from "../../../http/requests/validate.ts";
+import { propertiesSchema, UserIdSchema, wellFormed } from "../../../http/requests/validate.ts";
 import { ActionNameSchema } from "../config/document.ts";
 import { historyPageMax } from "../user/read_history.ts";
 
@@ -13,7 +13,6 @@ export const dataPropertiesMax = 64;
 export const dataNameCharactersMax = 64;
 export const actionIdCharactersMax = 128;
 
-export const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const timestamp = (description: string) =>
   v.exactOptional(
     v.pipe(

@@ -6,13 +6,14 @@
 import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { fieldErrors } from "../../../http/requests/validate.ts";
 import type { Earning } from "../../leaderboards/mod.ts";
 import { type BoardPreview, createBoardPreview } from "../../leaderboards/scores/rebuild.ts";
 import { boardFaults } from "../../leaderboards/settings/board_settings.ts";
 import type { Command, CommandResult } from "../commit.ts";
 import { compileConfig } from "../config/compile.ts";
 import { type CompiledConfig, ownValue } from "../config/compiled.ts";
-import { choiceOf, fieldErrors, hasMember } from "../config/fields.ts";
+import { choiceOf, hasMember } from "../config/fields.ts";
 import { RewardSchema } from "../config/parts.ts";
 import { isTakenBack } from "../corrections.ts";
 import { advanceTime } from "../engine/advance_time.ts";

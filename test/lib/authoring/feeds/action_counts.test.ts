@@ -10,7 +10,7 @@ import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
 import { Places } from "../../../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
 import type { Logger } from "../../../../lib/http/mod.ts";
-import { systemTimer } from "../../../../lib/http/requests/body.ts";
+import { systemTimer } from "../../../../lib/storage/background/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, seed } from "../../../support/platform.ts";
 

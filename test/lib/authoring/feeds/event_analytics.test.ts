@@ -8,8 +8,8 @@ import { PeopleSample } from "../../../../lib/authoring/feeds/people_sample.ts";
 import { readAnalytics } from "../../../../lib/authoring/feeds/read_analytics.ts";
 import { directoryPartition } from "../../../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
-import { systemTimer } from "../../../../lib/http/requests/body.ts";
 import { silentLogger } from "../../../../lib/mod.ts";
+import { systemTimer } from "../../../../lib/storage/background/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, seed } from "../../../support/platform.ts";
 

@@ -1,8 +1,6 @@
 /**
  * Accounts of the managed pool that come from another system with the hashes of their passwords. A hash is verified at the first
  * login, and replaced by one of ours then.
- *
- * @module
  */
 
 import * as v from "valibot";

@@ -1,8 +1,4 @@
-/**
- * Login with a mailed code, without a password. Where nobody has the address, the code opens an account.
- *
- * @module
- */
+/** Login with a mailed code, without a password. Where nobody has the address, the code opens an account. */
 
 import * as v from "valibot";
 import { uuid } from "../../../../auth/crypto/mod.ts";

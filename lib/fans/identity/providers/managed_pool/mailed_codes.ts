@@ -1,8 +1,4 @@
-/**
- * Codes by mail, which prove the control of an address: for a new password, and to verify the address.
- *
- * @module
- */
+/** Codes by mail, which prove the control of an address: for a new password, and to verify the address. */
 
 import * as v from "valibot";
 import { checkPassword, dummyHash } from "../../../../auth/passwords/mod.ts";

@@ -1,8 +1,4 @@
-/**
- * The mails to fans, as text and as HTML, in the languages that they come in, and the words that a project has for them.
- *
- * @module
- */
+/** The mails to fans, as text and as HTML, in the languages that they come in, and the words that a project has for them. */
 
 import * as v from "valibot";
 import { escapeHtml } from "../../../../base/text/mod.ts";

@@ -3,6 +3,7 @@ import { passwordUnitsMax } from "../../../../auth/passwords/mod.ts";
 import { invalidToken } from "../../../../auth/tokens/mod.ts";
 import type { Mail } from "../../../../base/outbound/outbound.ts";
 import { identityEnvelope } from "../../../../http/mod.ts";
+import { wellFormed } from "../../../../http/requests/validate.ts";
 import { isPublicName } from "../../../users/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { UserIds } from "../../external_ids.ts";
@@ -63,8 +64,6 @@ const termsCharactersMax = 256;
 const codeCharactersMax = 32;
 
 export const managedPool = { strategies: ["email"], providers: ["managedPool"] } as const;
-
-const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 
 /** A password to verify: any that could once be chosen. */
 export const PasswordSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(passwordUnitsMax), wellFormed);

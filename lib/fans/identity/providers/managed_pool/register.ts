@@ -3,8 +3,6 @@
  *
  * The answer is the same, to the byte, for a free and a taken address, and both cost one key derivation. The holder of a
  * taken address gets a mail.
- *
- * @module
  */
 
 import * as v from "valibot";

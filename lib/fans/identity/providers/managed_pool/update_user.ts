@@ -1,8 +1,4 @@
-/**
- * Changes of a user's own e-mail address, password and profile.
- *
- * @module
- */
+/** Changes of a user's own e-mail address, password and profile. */
 
 import * as v from "valibot";
 import { checkPassword } from "../../../../auth/passwords/mod.ts";

@@ -1,5 +1,7 @@
 /** JSON documents as people edit them: where their parts stand in the text. */
 
+import { jsonPointer } from "../../../../base/errors/mod.ts";
+
 /** From the first character of a part to behind its last. */
 export type Span = readonly [start: number, end: number];
 
@@ -61,7 +63,7 @@ class Reader {
       if (members.has(name)) throw new JsonFault(at, `Expected the name "${name}" once`);
       if (this.#next() !== ":") throw new JsonFault(this.#at, "Expected a colon");
       this.#at++;
-      members.set(name, this.#value(`${pointer}/${escaped(name)}`, depth + 1));
+      members.set(name, this.#value(`${pointer}${jsonPointer(name)}`, depth + 1));
     });
     return Object.fromEntries(members);
   }
@@ -112,10 +114,6 @@ export function readJson(text: string): JsonText {
     if (!(error instanceof JsonFault)) throw error;
     return { value: undefined, spans: reader.spans, fault: { at: error.at, detail: error.message } };
   }
-}
-
-function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** Returns the span of the part at a pointer, or of the nearest part around it that is there. */

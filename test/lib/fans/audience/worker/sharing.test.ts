@@ -6,7 +6,7 @@ import { DeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_le
 import { actionShards, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
 import { type ActionWorker, startActionWorker } from "../../../../../lib/fans/audience/worker/worker.ts";
 import { silentLogger } from "../../../../../lib/http/mod.ts";
-import { systemTimer } from "../../../../../lib/http/requests/body.ts";
+import { systemTimer } from "../../../../../lib/storage/background/mod.ts";
 import { until } from "../../../../support/until.ts";
 import { sinkOf } from "./_sink.ts";
 
