@@ -62,12 +62,6 @@ export class Load {
     await this.#until(`${number} more commits are ${outcome}`, () => this.count(outcome) >= before + number);
   }
 
-  /** Waits until so many more commits than now have failed. */
-  async moreFailures(number: number): Promise<void> {
-    const before = this.failures();
-    await this.#until(`${number} more commits have failed`, () => this.failures() >= before + number);
-  }
-
   /** Ends the load once every pending commit is reported. @throws {ConformanceError} A commit did what none may do. */
   async stop(): Promise<void> {
     await this[Symbol.asyncDispose]();

@@ -375,15 +375,7 @@ export const loyaltyFormats = {
     }),
   ),
   inbox: formatOf<ReadMarks>()(
-    v.object({
-      through: v.nullable(
-        object(
-          { id: text("Id of the notification"), at: ms("When they were read") },
-          "The newest notification up to which all were read; null: none",
-        ),
-      ),
-      ids: map(ms("When it was read"), "When others were read, by their ids"),
-    }),
+    v.object({ ids: map(ms("When it was read"), "When notifications were read, by their ids") }),
   ),
   webhooks: formatOf<ProgressByWebhook>()(
     v.record(

@@ -47,7 +47,7 @@ describeOnStores("the notifications of a user", open => {
       const { inbox } = world.platform.loyalty;
       await inbox.markRead(member, first?.id ?? "");
       assert.deepEqual(await shown(fan), [second]);
-      await inbox.markAllRead(member);
+      await inbox.markRead(member, second?.id ?? "");
       assert.deepEqual(await shown(fan), []);
       assert.equal((await inbox.list(member)).items.length, 2);
     }));

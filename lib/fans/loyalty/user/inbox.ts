@@ -1,8 +1,8 @@
 /**
  * The notifications of users.
  *
- * They are a log that commands append to. One record beside it has what was read, as a watermark and single ids, so that commands
- * never write it and reading never delays a command.
+ * They are a log that commands append to. One record beside it has what was read, so that commands never write it and reading never
+ * delays a command.
  */
 
 import { addDuration, type Duration } from "../../../base/calendar/mod.ts";
@@ -14,7 +14,6 @@ import {
   type ReadRecord,
   type Rule,
   type Stored,
-  type Write,
 } from "../../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { LoyaltyServices } from "../services.ts";
@@ -109,25 +108,9 @@ export class Inbox {
    * @throws {AppError} `not_found`: the user does not have such a notification, or not any more.
    */
   async markRead(user: SpaceUser, id: string): Promise<InboxItem> {
-    return await decide(
-      this.#services.store,
-      spaceUserPartition(user),
-      markRule(id, await this.#context(user)),
-    );
-  }
-
-  /** Marks all notifications as read, and returns the number of those that were unread. */
-  async markAllRead(user: SpaceUser): Promise<number> {
-    return await decide(
-      this.#services.store,
-      spaceUserPartition(user),
-      markAllRule(await this.#context(user)),
-    );
-  }
-
-  async #context({ spaceId }: SpaceUser): Promise<MarkContext> {
-    const { clock, configOf } = this.#services;
-    return { policy: inboxPolicy(await configOf(spaceId)), now: clock() };
+    const { store, clock, configOf } = this.#services;
+    const policy = inboxPolicy(await configOf(user.spaceId));
+    return await decide(store, spaceUserPartition(user), markRule(id, { policy, now: clock() }));
   }
 
   async #read(
@@ -153,9 +136,7 @@ export function inboxPolicy({ config: { notifications, timeZone } }: CompiledCon
   return { keepFor: notifications.keepFor, timeZone };
 }
 
-type MarkContext = Omit<InboxContext, "marks">;
-
-function markRule(id: string, context: MarkContext): Rule<typeof inboxReads, InboxItem> {
+function markRule(id: string, context: Omit<InboxContext, "marks">): Rule<typeof inboxReads, InboxItem> {
   return {
     reads: inboxReads,
     idempotent: true,
@@ -168,29 +149,9 @@ function markRule(id: string, context: MarkContext): Rule<typeof inboxReads, Inb
       if (item.isRead) return { writes: [], answer: withExpiry(item, context.policy) };
       const ids = { ...keepMarks(marks, entries), [id]: context.now };
       const answer = withExpiry({ ...item, isRead: true, readAt: context.now }, context.policy);
-      return { writes: [put({ ...marks, ids })], answer };
+      return { writes: [{ type: "put", key: "inbox", value: JSON.stringify({ ids }) }], answer };
     },
   };
-}
-
-function markAllRule(context: MarkContext): Rule<typeof inboxReads, number> {
-  return {
-    reads: inboxReads,
-    idempotent: true,
-    apply: ([stored, entries]) => {
-      const items = validNotifications(entries, { ...context, marks: parseReadMarks(stored) });
-      const count = unreadOf(items).length;
-      const [newest] = items;
-      if (count === 0 || newest === undefined) return { writes: [], answer: 0 };
-      const earlier = items.flatMap(({ id, readAt }) => (readAt === null ? [] : [[id, readAt] as const]));
-      const through = { id: newest.id, at: context.now };
-      return { writes: [put({ through, ids: Object.fromEntries(earlier) })], answer: count };
-    },
-  };
-}
-
-function put(marks: ReadMarks): Write {
-  return { type: "put", key: "inbox", value: JSON.stringify(marks) };
 }
 
 function unreadOf(items: readonly InboxNotification[]): InboxNotification[] {
@@ -219,12 +180,11 @@ export interface InboxItem extends InboxNotification {
 
 /** The notifications that a user has read. */
 export interface ReadMarks {
-  /** All up to this id were read at `at`, unless `ids` has an earlier time; null: none. */
-  readonly through: { readonly id: string; readonly at: number } | null;
+  /** When each was read, by its id. */
   readonly ids: Readonly<Record<string, number>>;
 }
 
-const noMarks: ReadMarks = { through: null, ids: {} };
+const noMarks: ReadMarks = { ids: {} };
 
 export function parseReadMarks(stored: Stored | null): ReadMarks {
   return stored === null ? noMarks : (JSON.parse(stored.value) as ReadMarks);
@@ -306,10 +266,8 @@ function withExpiry(item: InboxNotification, { keepFor, timeZone }: InboxPolicy)
   return { ...item, expiresAt: addDuration(item.createdAt, keepFor, timeZone) };
 }
 
-function readAtOf(id: string, { through, ids }: ReadMarks): number | null {
-  const marked = Object.hasOwn(ids, id) ? ids[id] : undefined;
-  if (marked !== undefined) return marked;
-  return through !== null && compareIds(id, through.id) <= 0 ? through.at : null;
+function readAtOf(id: string, { ids }: ReadMarks): number | null {
+  return (Object.hasOwn(ids, id) ? ids[id] : null) ?? null;
 }
 
 /** Orders ids of log entries by their milliseconds, then by their numbers within them. */

@@ -85,7 +85,6 @@ describeOnStores("the cached summary of a user", open => {
     const random = createRandom(11);
     const happens: readonly (() => Promise<unknown>)[] = [
       () => predict(random.pick([world.platform, other]), random.pick(["exact", "right", "wrong"])),
-      () => random.pick([world.platform, other]).loyalty.inbox.markAllRead(member),
       async () => {
         const { inbox } = random.pick([world.platform, other]).loyalty;
         const { items } = await inbox.list(member);

@@ -114,30 +114,6 @@ describeOnStores("the inbox", open => {
       assert.equal(await inbox.unreadCount(bob), 1);
     }));
 
-  it("marks all as read, keeps earlier read times, and shows later notifications", () =>
-    withInbox(open, async ({ inbox, announce, clock }) => {
-      const early = await announce(ann, "a");
-      await announce(ann, "b");
-      await inbox.markRead(ann, early);
-      clock.advance(1_000);
-      assert.equal(await inbox.markAllRead(ann), 1);
-      assert.equal(await inbox.markAllRead(ann), 0);
-      await announce(ann, "c");
-      const { items } = await inbox.list(ann);
-      assert.deepEqual(
-        items.map(({ title, readAt }) => [title, readAt]),
-        [
-          ["c", null],
-          ["b", startAt + 1_000],
-          ["a", startAt],
-        ],
-      );
-      const c = items[0]?.id ?? "";
-      clock.advance(1_000);
-      await inbox.markRead(ann, c);
-      assert.equal((await inbox.list(ann)).items[1]?.readAt, startAt + 1_000);
-    }));
-
   it(`keeps the newest ${notificationsMax}, and marks of no others`, () =>
     withInbox(open, async ({ inbox, announce, store }) => {
       const dropped = await announce(ann, "dropped");
@@ -173,7 +149,6 @@ describeOnStores("the inbox", open => {
       await assert.rejects(inbox.markRead(ann, early), isCode("not_found"));
       clock.advance(dayMs);
       assert.deepEqual(await inbox.list(ann), { items: [], cursor: null, unreadCount: 0 });
-      assert.equal(await inbox.markAllRead(ann), 0);
     }));
 
   it("refuses invalid pages", () =>
