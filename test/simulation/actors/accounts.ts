@@ -1,7 +1,6 @@
 /** Fans of own accounts: back ends reward them by their external id, mint their tokens, and move their passwords in. */
 
 import { pbkdf2Sync } from "node:crypto";
-import { accountUserId } from "../../../lib/fans/identity/mod.ts";
 import { send } from "../client.ts";
 import type { TenantModel, UserModel } from "../model.ts";
 import type { World } from "../world.ts";
@@ -14,6 +13,11 @@ export const accountIssuer = "https://accounts.club.example";
 
 /** Accounts, which have the same external ids in every tenant: one stays with its issuer, the other moves in with its password. */
 const subjects = ["stayer", "mover"] as const;
+/** Their users: the UUID of version 5 of the issuer, a blank and the subject. */
+const userIds = {
+  stayer: "3e37730d-efae-5072-9f55-21bc5eaeb399",
+  mover: "1cc24460-2b84-5465-803f-19b9dd72af55",
+};
 const password = "moved from another system";
 const salt = Buffer.from("the salt of a fan");
 const key = pbkdf2Sync(password, salt, 1_000, 32, "sha256");
@@ -33,7 +37,7 @@ export async function playAccounts(world: World, model: TenantModel, headers: Cr
   const { scheduler } = world;
   const { random } = scheduler;
   const members = subjects.map((externalId): Member => {
-    const user = model.user(accountUserId(accountIssuer, externalId));
+    const user = model.user(userIds[externalId]);
     return { externalId, user, email: `${externalId}@${model.tenant.mark}.example`, hasMoved: false };
   });
   for (let step = 1; world.isOpen; step++) {
