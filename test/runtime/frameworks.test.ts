@@ -56,7 +56,12 @@ async function bundle(example: string, isWorker = false): Promise<string> {
     bundle: true,
     format: "esm",
     ...(isWorker
-      ? { platform: "neutral", mainFields: ["module", "main"], conditions: ["workerd", "worker", "browser"] }
+      ? {
+          platform: "neutral",
+          mainFields: ["module", "main"],
+          conditions: ["workerd", "worker", "browser"],
+          external: ["cloudflare:*"],
+        }
       : { platform: "node", packages: "external", target: "node20.19" }),
     plugins: [ownName],
     logLevel: "silent",
@@ -118,7 +123,8 @@ async function startWorker(context: TestContext, example: string): Promise<Start
   const { Miniflare: Workers } = await import(`${here}node_modules/miniflare/dist/src/index.js`);
   const miniflare: Miniflare = new Workers({
     modules: [{ type: "ESModule", path: "worker.js", contents }],
-    compatibilityDate: "2026-07-01",
+    durableObjects: { CLUB: "Club" },
+    compatibilityDate: "2026-05-01",
   });
   context.after(() => miniflare.dispose());
   return { url: (await miniflare.ready).origin, log: () => "" };

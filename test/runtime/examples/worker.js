@@ -1,14 +1,19 @@
+import { DurableObject } from "cloudflare:workers";
 import { openPlatform } from "./platform.js";
 
 const clientAddress = ({ headers }) => headers.get("cf-connecting-ip") ?? undefined;
-let platform;
-export default {
+
+/** A process of the platform: its requests share memory, connections and timers, as those of a Worker do not. */
+export class Club extends DurableObject {
   async fetch(request) {
-    // Workers have no random numbers before their first request.
-    platform ??= openPlatform({ clientAddress }).catch(error => {
-      platform = undefined;
+    this.platform ??= openPlatform({ clientAddress }).catch(error => {
+      this.platform = undefined;
       throw error;
     });
-    return (await platform).fetch(request);
-  },
+    return (await this.platform).fetch(request);
+  }
+}
+
+export default {
+  fetch: (request, { CLUB }) => CLUB.getByName("1").fetch(request),
 };
