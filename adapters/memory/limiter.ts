@@ -267,11 +267,6 @@ class SlotLists {
     }
   }
 
-  /** The number of indices that slots may have now. */
-  get capacity(): number {
-    return this.#next.length;
-  }
-
   /** Returns the least recently used slot of a list, or undefined if it is empty. */
   oldest(list: number): number | undefined {
     const slot = this.#next[list];

@@ -175,10 +175,6 @@ interface QueuedMessage {
 class LeaseHeap {
   readonly #heap: QueuedMessage[] = [];
 
-  get size(): number {
-    return this.#heap.length;
-  }
-
   first(): QueuedMessage | undefined {
     return this.#heap[0];
   }

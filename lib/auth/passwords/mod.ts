@@ -351,13 +351,6 @@ const details: Readonly<Record<string, string>> = {
   same_as_email: "another password than the e-mail address",
 };
 
-interface PasswordFacts {
-  /** The user's address, which is no password. @default unknown */
-  readonly email?: string;
-  /** The place of the password in the body, for the error. @default "/data/password" */
-  readonly pointer?: string;
-}
-
 /**
  * Checks a new password.
  *
@@ -368,7 +361,8 @@ interface PasswordFacts {
 export async function checkPassword(
   password: string,
   policy: PasswordPolicy = {},
-  { email = "", pointer = "/data/password" }: PasswordFacts = {},
+  /** The user's address, which is no password. */
+  { email = "" }: { readonly email?: string } = {},
 ): Promise<void> {
   const reason =
     lengthFault(password) ?? (await guessFault(password, email)) ?? (await customFault(password, policy));
@@ -377,9 +371,7 @@ export async function checkPassword(
   throw new AppError(
     "weak_password",
     "Cannot use this password: it is too easy to guess or of a wrong length",
-    {
-      fields: [{ pointer, detail: `Expected ${detail}`, reason }],
-    },
+    { fields: [{ pointer: "/data/password", detail: `Expected ${detail}`, reason }] },
   );
 }
 

@@ -25,7 +25,6 @@ export interface PlanContext {
   readonly indexes: ReadonlySet<string>;
   /** Null: in no particular order. */
   readonly sort: SortOrder | null;
-  readonly rangeUsersMax?: number;
 }
 
 const metricPrefix = "metrics.";
@@ -133,7 +132,7 @@ async function findSmallRange(context: PlanContext): Promise<string | null> {
     ...usable.map(([column, range]) => ({ key: boardOf(column), ...range })),
   ]);
   const smallest = Math.min(...counts);
-  if (smallest > (context.rangeUsersMax ?? rangeUsersMax) || smallest * rangeAdvantageMin > all) return null;
+  if (smallest > rangeUsersMax || smallest * rangeAdvantageMin > all) return null;
   return usable[counts.indexOf(smallest)]?.[0] ?? null;
 }
 

@@ -98,10 +98,6 @@ export class Inbox {
     return unreadOf(items).toReversed();
   }
 
-  async unreadCount(user: SpaceUser): Promise<number> {
-    return unreadOf((await this.#read(user)).items).length;
-  }
-
   /**
    * Marks a notification as read. One that is read already keeps its time.
    *

@@ -56,10 +56,10 @@ describe("the choice of a password", () => {
   });
 
   it("says which field is at fault", async () => {
-    const error = await checkPassword("short", {}, { pointer: "/data/newPassword" }).catch(thrown => thrown);
+    const error = await checkPassword("short").catch(thrown => thrown);
     assert.ok(error instanceof AppError);
     assert.deepEqual(error.fields, [
-      { pointer: "/data/newPassword", detail: "Expected at least 8 characters", reason: "too_short" },
+      { pointer: "/data/password", detail: "Expected at least 8 characters", reason: "too_short" },
     ]);
     assert.ok(!error.message.includes("short"));
   });

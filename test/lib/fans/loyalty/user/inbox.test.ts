@@ -94,7 +94,7 @@ describeOnStores("the inbox", open => {
       clock.advance(5_000);
       assert.equal((await inbox.markRead(ann, id)).readAt, startAt + 5_000);
       assert.equal(titles(await inbox.unread(ann)), "b");
-      assert.equal(await inbox.unreadCount(ann), 1);
+      assert.equal((await inbox.list(ann)).unreadCount, 1);
     }));
 
   it("loses no concurrent mark", () =>
@@ -102,7 +102,7 @@ describeOnStores("the inbox", open => {
       const ids: string[] = [];
       for (let n = 0; n < 40; n++) ids.push(await announce(ann, String(n)));
       await Promise.all(ids.map(id => inbox.markRead(ann, id)));
-      assert.equal(await inbox.unreadCount(ann), 0);
+      assert.equal((await inbox.list(ann)).unreadCount, 0);
     }));
 
   it("answers not_found for unknown ids and those of another user", () =>
@@ -111,7 +111,7 @@ describeOnStores("the inbox", open => {
       for (const foreign of [id, "1-1", "", "nonsense", "__proto__"]) {
         await assert.rejects(inbox.markRead(ann, foreign), isCode("not_found"));
       }
-      assert.equal(await inbox.unreadCount(bob), 1);
+      assert.equal((await inbox.list(bob)).unreadCount, 1);
     }));
 
   it(`keeps the newest ${notificationsMax}, and marks of no others`, () =>
@@ -119,7 +119,7 @@ describeOnStores("the inbox", open => {
       const dropped = await announce(ann, "dropped");
       await inbox.markRead(ann, dropped);
       for (let n = 0; n < notificationsMax; n++) await announce(ann, String(n));
-      assert.equal(await inbox.unreadCount(ann), notificationsMax);
+      assert.equal((await inbox.list(ann)).unreadCount, notificationsMax);
       await assert.rejects(inbox.markRead(ann, dropped), isCode("not_found"));
       const [oldest] = await inbox.unread(ann);
       await inbox.markRead(ann, oldest?.id ?? "");
@@ -143,7 +143,7 @@ describeOnStores("the inbox", open => {
         [endsAt + dayMs, endsAt],
       );
       clock.advance(endsAt - clock.now() - 1);
-      assert.equal(await inbox.unreadCount(ann), 2);
+      assert.equal((await inbox.list(ann)).unreadCount, 2);
       clock.advance(1);
       assert.equal(titles(await inbox.unread(ann)), "late");
       await assert.rejects(inbox.markRead(ann, early), isCode("not_found"));
@@ -182,7 +182,7 @@ describe("an inbox", () => {
             for (let n = 0; n < ended; n++) await announce(ann, "old");
             clock.advance(30 * dayMs);
             for (let n = ended; n < count; n++) await announce(ann, "new");
-            assert.equal(await inbox.unreadCount(ann), count - ended, `${ended} of ${count} ended`);
+            assert.equal((await inbox.list(ann)).unreadCount, count - ended, `${ended} of ${count} ended`);
           },
         );
       }
