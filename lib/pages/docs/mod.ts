@@ -10,7 +10,6 @@ import { type Area, open, route, text } from "../../http/mod.ts";
 import { ownPageFields, pageFields, pageFileFields, prefersHtml } from "../../http/replies/replies.ts";
 import { Html, html } from "../shared/mod.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
-import { pageText } from "./html.ts";
 import type { Json } from "./reference.ts";
 import { areaReference, type Operation, operationsOf } from "./reference.ts";
 
@@ -252,4 +251,39 @@ function areasOf(operations: readonly Operation[]): readonly string[] {
 async function packagedContent(): Promise<DocsContent> {
   if (docsContent !== null) return docsContent;
   throw new AppError("not_found", "Cannot show the documentation: its guides are not built");
+}
+
+interface Page {
+  readonly title: string;
+  /** Path from the page to the folder of the documentation: "docs/" or "../../". */
+  readonly up: string;
+  readonly navigation: Html;
+  readonly content: Html;
+  readonly script: string;
+  readonly style: string;
+}
+
+/** Returns the text of a page. Addresses are relative, so that it works under any prefix of the platform. */
+function pageText({ title, up, navigation, content, script, style }: Page): string {
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Grandstand</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${up}files/${style}">
+<script type="module" src="${up}files/${script}"></script>
+<header>
+<a class="skip" href="#content">Skip to the content</a>
+<a class="home" href="${up}../docs">Grandstand</a>
+<form role="search" hidden><input type="search" aria-label="Search" placeholder="Search ( / )" autocomplete="off" data-index="${up}search" data-up="${up}" aria-controls="found"></form>
+<ol id="found" hidden></ol>
+</header>
+<div class="sides">
+<nav aria-label="Contents"><details><summary>Contents</summary>${navigation}</details></nav>
+<main id="content">${content}</main>
+</div>
+</html>
+`.text;
 }

@@ -5,7 +5,6 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { type Client, type FanUser, GrandstandError, type loyalty } from "../../../client/mod.ts";
-import { readStored, store } from "./stored.ts";
 
 /** Longest pause between two tries, in ms. */
 const pauseMsMax = 15_000;
@@ -300,4 +299,27 @@ function stateOf(error: unknown): VoteState {
   if (code === "vote_closed") return "late";
   if (code === "vote_limit") return "spent";
   return code === "email_not_verified" ? "verify" : "refused";
+}
+
+/** Values that the storage of the browser refused. */
+const memory = new Map<string, string>();
+
+function readStored<T>(key: string, otherwise: T): T {
+  let text = memory.get(key) ?? null;
+  try {
+    text ??= localStorage.getItem(key);
+    return text === null ? otherwise : (JSON.parse(text) as T);
+  } catch {
+    return otherwise;
+  }
+}
+
+function store(key: string, value: unknown): void {
+  const text = JSON.stringify(value);
+  try {
+    localStorage.setItem(key, text);
+    memory.delete(key);
+  } catch {
+    memory.set(key, text);
+  }
 }
