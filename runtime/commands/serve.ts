@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { bytesToHex } from "@noble/hashes/utils.js";
@@ -402,14 +403,26 @@ async function reportDemo(platform: Platform, report: DemoReport): Promise<Repor
 const demoProducer = "producer@demo.example";
 
 /** The pages to open first. Only on this machine does an address sign in: elsewhere it would stay in logs of proxies. */
-function pages({ baseUrl, eventId, operatorToken }: Demo, token: string): string {
-  const hint = operatorToken === null ? "" : " (sign in with the operator's token)";
-  const login = isLoopback(new URL(baseUrl).hostname) ? `#token=${token}` : hint;
+function pages({ baseUrl, eventId }: Demo, token: string): string {
+  const isLocal = isLoopback(new URL(baseUrl).hostname);
+  const login = isLocal ? `#token=${token}` : ` (sign in with the access token ${token})`;
   return [
+    ...(isLocal ? wayForPhones(baseUrl) : []),
+    "For a show of your own, choose “All events” and “New event” in the studio.",
     "Open the show as a fan, and as its producer:",
     `fans         ${baseUrl}/show?event=${eventId}`,
     `studio       ${baseUrl}/studio?event=${eventId}${login}`,
   ].join("\n");
+}
+
+/** Says how phones reach this machine, if it has an address in a network. */
+function wayForPhones(baseUrl: string): readonly string[] {
+  const addresses = Object.values(networkInterfaces()).flat();
+  const found = addresses.find(each => each?.family === "IPv4" && !each.internal);
+  if (found === undefined) return [];
+  const { port, pathname } = new URL(baseUrl);
+  const publicUrl = `http://${found.address}:${port}${pathname}`.replace(/\/$/, "");
+  return [`For phones in your network, start it with --host 0.0.0.0 --public-url ${publicUrl}`];
 }
 
 function credentials(demo: Demo): string {

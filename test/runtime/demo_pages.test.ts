@@ -29,8 +29,8 @@ describe("the pages of the demo", { skip: browserAvailable() }, () => {
     await server.ended;
   });
 
-  async function open(address: string): Promise<Page> {
-    const page = await (await browser.newContext({ locale: "en" })).newPage();
+  async function open(address: string, viewport = { width: 1_200, height: 900 }): Promise<Page> {
+    const page = await (await browser.newContext({ locale: "en", viewport })).newPage();
     page.setDefaultTimeout(60_000);
     await page.goto(address);
     return page;
@@ -47,6 +47,39 @@ describe("the pages of the demo", { skip: browserAvailable() }, () => {
     assert.doesNotMatch(producer.url(), /token|gst_/);
     await producer.reload();
     await producer.getByText("Winner").first().waitFor();
+  });
+
+  it("lead a producer to a show of her own, and a fan on a phone to its poll", async () => {
+    const [, studio = ""] = addresses;
+    // Pages of an address in a network are insecure, and lack it.
+    const context = await browser.newContext({ locale: "en" });
+    await context.addInitScript(() => Reflect.deleteProperty(Crypto.prototype, "randomUUID"));
+    const producer = await context.newPage();
+    producer.setDefaultTimeout(60_000);
+    await producer.clock.install();
+    await producer.goto(studio);
+    const button = (name: string) => producer.getByRole("button", { name, exact: true });
+    await producer.getByRole("link", { name: "All events" }).click();
+    await button("New event").click();
+    await producer.getByLabel("Name").fill("My own show");
+    await button("Create").click();
+    await producer.getByText("the page of your fans, whose address is under Share").waitFor();
+    await button("Share").click();
+    const address = await producer.getByLabel("Page for fans", { exact: true }).inputValue();
+    await button("Close").click();
+    await button("Poll").click();
+    await producer.getByLabel("Question").fill("Tea or coffee?");
+    await button("Close").click();
+    await button("Start the show").click();
+    await button("Cue").click();
+    // A second press within a moment is an accident.
+    await producer.clock.runFor(1_000);
+    await button("Take").click();
+    const phone = await open(address, { width: 360, height: 640 });
+    await phone.getByRole("heading", { name: "My own show" }).waitFor();
+    await phone.getByRole("heading", { name: "Tea or coffee?" }).waitFor();
+    await phone.getByRole("button", { name: "Home" }).click();
+    await phone.getByText("Counted").waitFor();
   });
 
   it("take no token from an address that is not of this machine", async () => {

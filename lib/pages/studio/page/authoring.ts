@@ -1,6 +1,7 @@
 /** Where other authors of a project are, and what they change: one stream for all views of the page. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { systemRandom, uuid } from "../../../auth/crypto/mod.ts";
 import { GrandstandError, type LiveAuthoring } from "../../../client/mod.ts";
 import type { Api } from "./api.ts";
 import { repeat } from "./problem.ts";
@@ -60,7 +61,7 @@ export function keepPresence(
   projectId: string,
   until: AbortSignal,
 ): { readonly id: string; readonly say: (where: Whereabouts) => void } {
-  const id = crypto.randomUUID();
+  const id = uuid(systemRandom);
   let where: Whereabouts | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   async function put(attributes: { readonly place: string | null; readonly field?: string | null }) {

@@ -291,6 +291,7 @@ interface TrailProps {
 /** The way to the place, whose last step is the heading of the page. */
 function Trail({ chain, title }: TrailProps) {
   const last = chain.at(-1);
+  const project = last?.type === "events" ? chain.at(-2) : undefined;
   return (
     <>
       <a class="brand" href="#/" aria-label="Grandstand">
@@ -305,6 +306,7 @@ function Trail({ chain, title }: TrailProps) {
             {textOf(resource, "name")}
           </a>
         ))}
+        {project !== undefined && <a href={hrefOf(project, "events")}>All events</a>}
       </nav>
       <h1>{last === undefined ? title : textOf(last, "name")}</h1>
     </>

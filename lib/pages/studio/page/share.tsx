@@ -30,7 +30,7 @@ export function Share({ context, onClose }: ShareProps) {
         {isLoopback(new URL(page).hostname) && (
           <p class="quiet">
             Only this machine can open these addresses. For phones, start the server with --host 0.0.0.0 and
-            with --public-url and the address of this machine in your network.
+            with --public-url and the address of this machine in your network, as a demo prints it.
           </p>
         )}
         <Copied label="Embed in your page (grows with its content)" text={element} />

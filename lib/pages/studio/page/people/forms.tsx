@@ -1,6 +1,7 @@
 /** Forms about one fan: points to give, and a ban. */
 
 import { useState } from "preact/hooks";
+import { systemRandom, uuid } from "../../../../auth/crypto/mod.ts";
 import { FormDialog } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
 import type { Tenants } from "./tenants.ts";
@@ -13,15 +14,9 @@ interface FormProps {
   readonly onClose: (done: string | null) => void;
 }
 
-function newKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))]
-    .map(byte => byte.toString(16).padStart(2, "0"))
-    .join("");
-}
-
 /** The reward's id is the form's, so that however often it arrives it is given once. */
 export function GrantForm({ context: { api }, tenants, userId, onClose }: FormProps) {
-  const [rewardId] = useState(newKey);
+  const [rewardId] = useState(() => uuid(systemRandom));
   const { organisationId, spaceId, projectId, metrics } = tenants;
   async function send(form: FormData): Promise<void> {
     const metricId = String(form.get("metric"));

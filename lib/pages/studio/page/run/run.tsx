@@ -290,7 +290,10 @@ function Empty({ context, desk }: NewElementProps) {
   return (
     <section class="empty stack">
       <h2>Add your first element</h2>
-      <p>It begins as a draft that only your team sees.</p>
+      <p>
+        It begins as a draft that only your team sees. Once the show has started, <b>Cue</b> and <b>Take</b>{" "}
+        put it on the page of your fans, whose address is under <b>Share</b>.
+      </p>
       <div class="row">
         {first.flatMap(beginningsOf).map(({ label, contentType, data }) => (
           <Act key={label} refusal={desk.refusal} onPress={() => void desk.create(contentType, data)}>
