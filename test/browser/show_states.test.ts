@@ -215,7 +215,7 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     assert.deepEqual(faults, []);
   });
 
-  it("lists no hidden board, also not one that is hidden meanwhile, and shows the others on", async () => {
+  it("lists no hidden board, also not one that is hidden meanwhile, and lists it once it is shown again", async () => {
     const boards = (hidden: readonly string[]) =>
       ["overall", "goals", "laps"].map(id => ({ id, ...(hidden.includes(id) && { visibility: "hidden" }) }));
     const other = await openShowWorld({ settings: { leaderboards: boards(["laps"]) } });
@@ -232,12 +232,24 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await page.getByRole("link", { name: "Goals" }).waitFor();
     await page.goto(`${other.url}/show?event=${other.event}#/board/goals`);
     await page.getByText("Nobody yet. Be the first.").waitFor();
-    const attributes = { services: { leaderboards: boards(["goals", "laps"]) } };
-    const project = { type: "projects", id: ids.project, attributes };
-    assert.equal((await other.author("PATCH", `/projects/${ids.project}`, project)).status, 204);
-    other.clock.advance(pastCachesMs);
-    await page.clock.runFor(10_000);
+    let streams = 0;
+    page.on("request", request => {
+      if (/\/live\?/.test(request.url())) streams++;
+    });
+    async function hide(...hidden: readonly string[]): Promise<void> {
+      const attributes = { services: { leaderboards: boards(hidden) } };
+      const project = { type: "projects", id: ids.project, attributes };
+      assert.equal((await other.author("PATCH", `/projects/${ids.project}`, project)).status, 204);
+      other.clock.advance(pastCachesMs);
+    }
+    await hide("goals", "laps");
     await tabs.getByText("Goals").waitFor({ state: "detached" });
+    await hide("laps");
+    await tabs.getByText("Goals").waitFor();
+    await page.getByText("Nobody yet. Be the first.").waitFor();
+    await hide("goals", "laps");
+    await tabs.getByText("Goals").waitFor({ state: "detached" });
+    assert.equal(streams, 0, "the stream that it had has said so");
     await page.getByRole("heading", { name: "Final" }).waitFor();
     for (const [name, score] of [
       ["Ann", 5],

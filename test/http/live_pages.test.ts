@@ -294,19 +294,19 @@ describeOnStores("a live page", open => {
     const { world, id } = await opened(t);
     const other = `/projects/${prefix(ids.otherProject)}/${ids.otherProject}/live?boards=goals`;
     for (const path of [
-      eventPage(id, "?projectBoards=goals,secret"),
+      eventPage(id, "?projectBoards=season,secret"),
       eventPage(id, "?projectBoards=nothing"),
       eventPage(id, "?boards=secret"),
       projectPage("?boards=secret"),
       other,
     ]) {
-      for (const accept of ["text/event-stream", "application/json"]) {
-        const response = await request(world, path, { headers: { accept } });
-        assert.equal(response.status, 404, path);
-        const { code, detail = "" } = (await response.json()) as { code: string; detail?: string };
-        assert.equal(code, "not_found");
-        assert.match(detail, /^Cannot find a public leaderboard with the id \w+: leave it out$/);
-      }
+      const reader = await listen(world, path);
+      const [, hello] = await next(reader);
+      await reader.leave();
+      assert.deepEqual((await world.call(path)).json, hello);
+      const { season, ...missing } = Object.assign({}, hello.leaderboards, hello.projectLeaderboards) as Part;
+      assert.equal(season === undefined, !path.includes("season"));
+      assert.deepEqual(Object.values(missing), [null], path);
     }
     assert.equal(world.platform.leaderboards.live.size, 0);
   });
@@ -328,26 +328,30 @@ describeOnStores("a live page", open => {
     await reader.leave();
   });
 
-  it("ends when one of its boards is hidden, and is not opened with it again", async t => {
+  it("has nothing of a board while it is hidden, and its list again after", async t => {
     const page = await opened(t);
     const { world, producer, id } = page;
     const path = eventPage(id, "?projectBoards=goals,season");
     const [both, other] = [await listen(world, path), await listen(world, eventPage(id))];
     await Promise.all([both, other].map(next));
-    const hidden = [{ id: "goals" }, { id: "season", visibility: "hidden" }];
-    const services = { leaderboards: hidden };
-    await producer.write(
-      `/projects/${ids.project}`,
-      "PATCH",
-      resource("projects", { services }, { id: ids.project }),
-    );
-    await tick(page);
-    assert.equal(await both.next(), null);
-    assert.equal((await request(world, path)).status, 404);
-    assert.equal((await request(world, eventPage(id, "?projectBoards=goals"))).status, 200);
+    for (const visibility of ["hidden", "public"]) {
+      const services = { leaderboards: [{ id: "goals" }, { id: "season", visibility }] };
+      await producer.write(
+        `/projects/${ids.project}`,
+        "PATCH",
+        resource("projects", { services }, { id: ids.project }),
+      );
+      await tick(page);
+      const [event, { projectLeaderboards }] = await next(both);
+      assert.equal(event, "leaderboard");
+      const shown = (await world.call(path)).json.projectLeaderboards.season;
+      assert.deepEqual(projectLeaderboards, { season: shown });
+      assert.equal(shown === null, visibility === "hidden");
+    }
     await producer.act("elements", page.element, "stop");
     await tick(page);
-    assert.equal((await next(other))[0], "history", "other streams go on");
+    assert.equal((await next(other))[0], "history", "other streams hear nothing of it");
+    await Promise.all([both, other].map(reader => reader.leave()));
   });
 
   it("refuses more boards than a page may have, names that no board can have, and other addresses", async t => {

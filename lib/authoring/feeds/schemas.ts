@@ -153,7 +153,10 @@ const pageMembers = {
   page: describedText("Version of the pages; a page of another one should load itself anew"),
 };
 const boards = (owner: string) =>
-  described(v.record(v.string(), ListSchema), `Leaderboards of ${owner}, by id`);
+  described(
+    v.record(v.string(), v.nullable(ListSchema)),
+    `Leaderboards of ${owner}, by id; null while one is not public`,
+  );
 
 export const LiveEventSchema = named(
   "LiveEvent",

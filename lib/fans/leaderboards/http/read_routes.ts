@@ -432,6 +432,12 @@ function boardSource(context: LeaderboardContext, board: ResolvedBoard): LiveSou
 /** Names a board as a part of the stream of another area; `wrap` puts its list into the data of a message. */
 export type PublicBoards = (board: BoardParams, wrap: LivePart["wrap"]) => LivePart;
 
+/** What the stream has of a board that nobody may read now: its list is null. */
+const noBoard: LiveSource = {
+  key: "no board",
+  read: async () => ({ render: () => ({ shown: "", data: "null" }) }),
+};
+
 /** Creates the parts of public boards. A hidden board and one that is not declared are the same to their readers: there is none. */
 export function createPublicBoards(context: LeaderboardContext): PublicBoards {
   return (board, wrap) => {
@@ -447,13 +453,10 @@ export function createPublicBoards(context: LeaderboardContext): PublicBoards {
         } catch (error) {
           const isMissing =
             error instanceof AppError && (error.code === "not_found" || error.code === "validation_failed");
-          throw isMissing ? unknownBoard(leaderboardId) : error;
+          if (isMissing) return noBoard;
+          throw error;
         }
       },
     };
   };
-}
-
-function unknownBoard(id: string): AppError {
-  return new AppError("not_found", `Cannot find a public leaderboard with the id ${id}: leave it out`);
 }

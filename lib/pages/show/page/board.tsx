@@ -33,7 +33,7 @@ export function Board({ show, rest }: { readonly show: Show; readonly rest: stri
 }
 
 function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
-  const board = show.boards.get(id)?.value;
+  const board = show.boards.get(id)?.value ?? undefined;
   const around = useSignal<readonly LeaderboardEntry[]>([]);
   const userId = show.fan.value?.userId;
   const isAmongLeaders = board?.data.some(entry => entry.userId === userId) === true;

@@ -99,15 +99,16 @@ export class Show {
   readonly ids = signal<readonly string[]>([]);
   readonly items = new Map<string, Signal<Item>>();
   readonly stats = new Map<string, Signal<Stat | undefined>>();
-  readonly boards = new Map<string, Signal<Leaderboard | undefined>>();
+  /** Null: fans may not read it now; undefined: it has not been read. */
+  readonly boards = new Map<string, Signal<Leaderboard | null | undefined>>();
   readonly isLoaded = signal(false);
   readonly eventState = signal<string | null>(null);
   /** Null while the connection holds. */
   readonly lost = signal<Lost | null>(null);
-  /** Ids of the boards of the project that fans may read. */
-  readonly boardIds: Signal<readonly string[]>;
-  /** Ids of the boards of the event that elements show, and fans may read. */
+  /** Ids of the boards of the event that elements show. */
   readonly eventBoards = signal<readonly string[]>([]);
+  /** Ids of the boards that fans may not read now, as `boards` has them. */
+  readonly hiddenBoards = signal<readonly string[]>([]);
   readonly refusal = signal<Refusal | null>(null);
   readonly fan = signal<FanUser | null>(null);
   /** The fan whose session the server has ended. */
@@ -124,8 +125,6 @@ export class Show {
   #joining: Promise<FanUser> | null = null;
   #admitted: Promise<void> = Promise.resolve();
   readonly #seen = new Set<string>();
-  /** Ids of boards of the event that fans may not read. */
-  readonly #hidden = new Set<string>();
 
   constructor(data: PageData, { isPreview = false, only = null, mailed = signal(null) }: ShowOptions = {}) {
     this.data = data;
@@ -148,7 +147,6 @@ export class Show {
         this.votes.showKept(user.userId);
       },
     });
-    this.boardIds = signal(data.boards);
     for (const id of data.boards) this.boards.set(id, signal(undefined));
     this.votes = new Votes({
       projectId,
@@ -170,7 +168,8 @@ export class Show {
 
   /** Ids of all boards that the fan sees, as `boards` has them. */
   get listedBoards(): readonly string[] {
-    return [...this.boardIds.value, ...this.eventBoards.value.map(id => eventBoard + id)];
+    const ids = [...this.data.boards, ...this.eventBoards.value.map(id => eventBoard + id)];
+    return ids.filter(id => !this.hiddenBoards.value.includes(id));
   }
 
   get isEnded(): boolean {
@@ -332,8 +331,8 @@ export class Show {
     }
   }
 
-  async #watch(boards = this.boardIds.value, eventBoards = this.eventBoards.value): Promise<void> {
-    const { event, project } = this.data;
+  async #watch(): Promise<void> {
+    const { boards, event, project } = this.data;
     const { signal: watching } = this.#watching;
     const onLost = ({ cause, retryMs }: LiveLoss): void => {
       this.lost.value = {
@@ -355,7 +354,7 @@ export class Show {
         const page = {
           prefix: event.slice(0, 2),
           eventId: event,
-          boards: eventBoards.join(","),
+          boards: this.eventBoards.value.join(","),
           projectBoards: named,
           limit: 50,
         };
@@ -368,48 +367,10 @@ export class Show {
       if (watching.aborted) return;
       const retryMs = againMs * (0.5 + Math.random());
       onLost({ cause: error, retryMs });
-      const isMissing = error instanceof GrandstandError && error.code === "not_found";
-      const isBare = boards.length + eventBoards.length === 0;
-      // A board that was hidden meanwhile, or that nobody has declared, must not end the show.
-      if (isMissing && !isBare) await this.#watchReadable(boards, eventBoards);
-      else if (isMissing) this.refusal.value = { kind: "moved" };
-      else setTimeout(() => watching.aborted || void this.#watch(boards, eventBoards), retryMs);
+      if (error instanceof GrandstandError && error.code === "not_found")
+        this.refusal.value = { kind: "moved" };
+      else setTimeout(() => watching.aborted || void this.#watch(), retryMs);
     }
-  }
-
-  /** Goes on with the boards that can be read; without any where those are not at fault. */
-  async #watchReadable(boards: readonly string[], eventBoards: readonly string[]): Promise<void> {
-    const { signal: watching } = this.#watching;
-    const [own, ofEvent] = await Promise.all([
-      this.#readable(boards, ""),
-      this.#readable(eventBoards, eventBoard),
-    ]);
-    if (watching.aborted) return;
-    const isSame = own.length === boards.length && ofEvent.length === eventBoards.length;
-    if (isSame) return await this.#watch([], []);
-    for (const id of eventBoards) if (!ofEvent.includes(id)) this.#hidden.add(id);
-    this.boardIds.value = own;
-    this.eventBoards.value = ofEvent;
-    await this.#watch();
-  }
-
-  /** Returns the ids of those boards that can be read, and forgets what the others had. */
-  async #readable(ids: readonly string[], prefix: string): Promise<readonly string[]> {
-    const { data, client, boards } = this;
-    const query = { projectId: data.project.id, limit: 1 };
-    const reads = ids.map(leaderboardId =>
-      prefix === "" || data.event === null
-        ? client.leaderboards.listProjectLeaderboard({ ...query, leaderboardId })
-        : client.leaderboards.listEventLeaderboard({ ...query, eventId: data.event, leaderboardId }),
-    );
-    const answers = await Promise.allSettled(reads);
-    return ids.filter((id, index) => {
-      const answer = answers[index];
-      const isHidden =
-        answer?.status === "rejected" && answer.reason instanceof GrandstandError && !answer.reason.retryable;
-      if (isHidden) boards.delete(prefix + id);
-      return !isHidden;
-    });
   }
 
   #hear({ now, page }: { readonly now: number; readonly page: string }): void {
@@ -457,8 +418,7 @@ export class Show {
   #followEventBoards(timeline: readonly Item[]): void {
     const shown = timeline.filter(({ content_type: type }) => type === "leaderboard").map(boardOf);
     const ofEvent = shown.flatMap(id => /^event:([\w-]{1,64})$/.exec(id)?.[1] ?? []);
-    const open = ofEvent.filter(id => !this.#hidden.has(id));
-    const wanted = [...new Set(open.slice(-eventBoardsMax))].sort();
+    const wanted = [...new Set(ofEvent.slice(-eventBoardsMax))].sort();
     if (wanted.join() === this.eventBoards.peek().join()) return;
     this.eventBoards.value = wanted;
     for (const id of wanted)
@@ -466,8 +426,10 @@ export class Show {
     this.retry();
   }
 
-  #takeBoards(boards: Readonly<Record<string, Leaderboard>>, prefix = ""): void {
+  #takeBoards(boards: LiveEvent["leaderboards"], prefix = ""): void {
     for (const [id, board] of Object.entries(boards)) setIn(this.boards, prefix + id, board);
+    const hidden = [...this.boards].flatMap(([id, board]) => (board.peek() === null ? [id] : []));
+    if (hidden.join() !== this.hiddenBoards.peek().join()) this.hiddenBoards.value = hidden;
     this.isLoaded.value = true;
   }
 }
