@@ -22,7 +22,9 @@ describe("the activity of a project in the studio", { skip: browserAvailable() }
   after(() => world.dispose());
 
   it("says who changed what and when, by person and kind, page by page", async () => {
-    const { event } = await openShow(world, ["Who wins?"]);
+    const { event, elements } = await openShow(world, ["Who wins?", "Who scores?"]);
+    const [, removed = ""] = elements;
+    await world.author("DELETE", `/elements/${removed}`);
     for (let change = 0; change < 130; change++)
       await world.author("PATCH", `/events/${event}`, {
         type: "events",
@@ -47,7 +49,8 @@ describe("the activity of a project in the studio", { skip: browserAvailable() }
     await page.getByLabel("Kind").selectOption("elements");
     await page.getByText("0 of 100 that were read").waitFor();
     await press(page.getByRole("button", { name: "Show older" }));
-    await rows.filter({ hasText: "added element" }).waitFor();
+    await rows.filter({ hasText: "added element Who wins?" }).waitFor();
+    await rows.filter({ hasText: `removed element Who scores? ${removed}` }).waitFor();
     await page.getByLabel("Kind").selectOption("");
     await page.getByLabel("Person").selectOption({ index: 1 });
     assert.equal(await rows.count(), 1);

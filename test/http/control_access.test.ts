@@ -177,7 +177,8 @@ describeOnStores("access to the control API", open => {
     const first = await operator(`${project}/audit?page[count]=1`);
     assert.equal(first.status, 200, first.text);
     const [entry] = first.json.data;
-    assert.deepEqual(entry.attributes.changes, [{ op: "update", type: "events", id, etag, action: "start" }]);
+    const change = { op: "update", type: "events", id, etag, title: "Show", action: "start" };
+    assert.deepEqual(entry.attributes.changes, [change]);
     const { pathname, search } = new URL(first.json.links.next);
     const second = await operator(`${pathname.slice("/api/v2".length)}${search}`);
     assert.equal(second.json.data[0].attributes.changes[0].op, "add");

@@ -172,6 +172,7 @@ describeOnEveryStore("live authoring", open => {
         type: "elements",
         id: element,
         etag: changed.headers.get("etag"),
+        title: "Second",
         attributes: ["name", "duration"],
       },
     ]);
@@ -179,7 +180,9 @@ describeOnEveryStore("live authoring", open => {
     await world.call(`/api/v2/elements/${element}`, { method: "DELETE", headers });
     await tick();
     const [, after] = await next(reader);
-    assert.deepEqual(after.changes.entries[0].changes, [{ op: "remove", type: "elements", id: element }]);
+    assert.deepEqual(after.changes.entries[0].changes, [
+      { op: "remove", type: "elements", id: element, title: "Second" },
+    ]);
     await reader.leave();
   });
 

@@ -2,7 +2,7 @@
 
 import { type Guard, route } from "../../http/mod.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
-import { type ResourceType, resources } from "../table/mod.ts";
+import { type ResourceType, resources, titleOf } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { requireAccess } from "./access/roles.ts";
 import type { ResourceObject } from "./jsonapi/documents.ts";
@@ -20,7 +20,7 @@ import {
 } from "./jsonapi/documents.ts";
 import { listQuery, listSchema } from "./jsonapi/schemas.ts";
 import type { Query } from "./jsonapi/types.ts";
-import type { Circumstances, Input, Kind } from "./kind.ts";
+import type { Circumstances, Entity, Input, Kind } from "./kind.ts";
 import { homeNamed, homePartition } from "./kind.ts";
 import type { ControlServices } from "./services.ts";
 import type { Transaction } from "./transaction.ts";
@@ -29,6 +29,7 @@ export const auditKey = "audit";
 /** Entries of a home that are kept. */
 const entriesMax = 10_000;
 const changesMax = 100;
+const titleCharacters = 100;
 const readsMax = 8;
 
 export interface AuditRecord {
@@ -46,6 +47,8 @@ interface AuditChange {
   readonly id: string;
   /** The tag of the record after the change. */
   readonly etag?: string | undefined;
+  /** What the resource is called after the change, or was before it was removed. */
+  readonly title?: string | undefined;
   readonly attributes?: readonly string[] | undefined;
   readonly action?: string | undefined;
 }
@@ -57,6 +60,7 @@ interface Recorded {
   readonly id: string;
   readonly input: Pick<Input, "attributes" | "action">;
   readonly etag?: string | undefined;
+  readonly entity: Entity | null;
 }
 
 /** Notes what the operations of a request change, if they change anything. */
@@ -67,17 +71,20 @@ export function recordChanges(
   { now }: Circumstances,
 ): null {
   if (tx.isUnchanged) return null;
-  const changes = operations.slice(0, changesMax).map(({ op, kind, id, input, etag }): AuditChange => {
-    const attributes = Object.keys(input.attributes);
-    return {
-      op,
-      type: kind.resource.type,
-      id,
-      etag,
-      attributes: attributes.length === 0 ? undefined : attributes,
-      action: input.action ?? undefined,
-    };
-  });
+  const changes = operations
+    .slice(0, changesMax)
+    .map(({ op, kind, id, input, etag, entity }): AuditChange => {
+      const attributes = Object.keys(input.attributes);
+      return {
+        op,
+        type: kind.resource.type,
+        id,
+        etag,
+        title: titleOf(entity?.attributes ?? {}).slice(0, titleCharacters) || undefined,
+        attributes: attributes.length === 0 ? undefined : attributes,
+        action: input.action ?? undefined,
+      };
+    });
   appendAudit(tx, now, { userId: author.user.id, tokenId: author.token.id, requestId, changes });
   return null;
 }

@@ -73,6 +73,9 @@ const LiveSchema = named(
                 type: describedText("Type of the resource"),
                 id: describedText("Id of the resource"),
                 etag: v.exactOptional(describedText("Its tag after the change")),
+                title: v.exactOptional(
+                  describedText("What it is called after the change, or was before it was removed"),
+                ),
                 attributes: v.exactOptional(
                   v.pipe(v.array(v.string()), v.description("Names of the attributes that were written")),
                 ),

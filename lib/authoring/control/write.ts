@@ -113,7 +113,7 @@ export class Writer {
       if (!request.isDry) after.push(await this.#services.beforeShowChange(changedShowIds(prepared)));
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
-      const made = new Map<Prepared, Prepared & { readonly etag: string | undefined }>();
+      const made = new Map<Prepared, Parameters<typeof recordChanges>[1][number]>();
       return await runTransaction(store, homePartition(home), {
         keys: [
           ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
@@ -123,10 +123,12 @@ export class Writer {
           ...operations.map(
             operation => (tx: Transaction) =>
               located(operation, () => {
-                const applied = apply(operation, tx, { ...circumstances, settingsFaults, base });
                 const { kind, id } = operation;
+                const previous = kind.records.get(tx, id);
+                const applied = apply(operation, tx, { ...circumstances, settingsFaults, base });
                 const object = show(kind, id, tx, circumstances, request.shown)?.object ?? null;
-                made.set(operation, { ...applied, etag: object?.meta?.etag as string | undefined });
+                const etag = object?.meta?.etag as string | undefined;
+                made.set(operation, { ...applied, etag, entity: kind.records.get(tx, id) ?? previous });
                 return object;
               }),
           ),

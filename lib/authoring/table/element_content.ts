@@ -116,3 +116,18 @@ export function needsLocales(document: unknown, depth = fieldDepth): boolean {
   const isUnclear = isShapedByLocale(document) && !isByLocale(document, []);
   return isUnclear || Object.values(document).some(value => needsLocales(value, depth - 1));
 }
+
+/** Returns what an element is called: its name, else its question or its first text; "" without any. */
+export function titleOf({
+  name,
+  question,
+  custom_fields: custom,
+}: ElementContent & { readonly name?: unknown }): string {
+  return String(name || textIn(question?.fields) || textIn(custom));
+}
+
+/** Returns the first text of fields, that for all languages first. */
+export function textIn(fields: ElementContent["custom_fields"]): string {
+  const values = (fields ?? []).flatMap(({ values }) => [values.all, ...Object.values(values)]);
+  return String(values.find(value => typeof value === "string" && value !== "") ?? "");
+}

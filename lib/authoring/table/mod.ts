@@ -30,6 +30,7 @@ export {
   statsKey,
 } from "./contents.ts";
 export { replaceIds, withoutMarks } from "./copies.ts";
+export { titleOf } from "./element_content.ts";
 export {
   type ElementFacts,
   type ElementPhase,

@@ -118,7 +118,7 @@ export const people = define({
       request_id: readOnly(v.nullable(v.string()), "The request"),
       changes: readOnly(
         v.array(jsonObject),
-        "What was done to which resources: `op`, `type`, `id`, the `etag` afterwards and the names of written attributes",
+        "What was done to which resources: `op`, `type`, `id`, the `etag` afterwards, the `title` that it has or had, and the names of written attributes",
         { default: [] },
       ),
     },

@@ -11,6 +11,7 @@ interface Change {
   readonly op: "add" | "update" | "remove";
   readonly type: string;
   readonly id: string;
+  readonly title?: string;
   readonly attributes?: readonly string[];
   readonly action?: string;
 }
@@ -190,7 +191,7 @@ function Choice({ title, all, values, value, onChoose }: ChoiceProps) {
   );
 }
 
-function Line({ change: { op, type, id, attributes, action } }: { readonly change: Change }) {
+function Line({ change: { op, type, id, title, attributes, action } }: { readonly change: Change }) {
   const noun = type.replace(/ies$/, "y").replace(/s$/, "").replaceAll("_", " ");
   const what = [...(action === undefined ? [] : [action]), ...(attributes ?? [])]
     .join(", ")
@@ -199,10 +200,11 @@ function Line({ change: { op, type, id, attributes, action } }: { readonly chang
     <>
       {verbs[op]} {noun}{" "}
       {scopeShape.test(type) && op !== "remove" ? (
-        <a href={hrefOf({ type, id })}>{id.slice(-8)}</a>
+        <a href={hrefOf({ type, id })}>{title ?? id}</a>
       ) : (
-        <code title={id}>{id.slice(-8)}</code>
+        title !== undefined && <bdi>{title}</bdi>
       )}
+      {(op === "remove" || title === undefined) && <code> {id}</code>}
       {what !== "" && <span class="quiet"> {what}</span>}
     </>
   );

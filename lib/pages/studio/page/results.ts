@@ -1,25 +1,25 @@
 /** What an element is called, what fans choose from, what their votes say, and what nobody has written yet. */
 
 import type { ContentType } from "../../../authoring/table/content_types.ts";
+import { titleOf as elementTitle, textIn } from "../../../authoring/table/element_content.ts";
 
 type Attributes = Readonly<Record<string, unknown>>;
 
 interface Fields {
-  readonly fields?: readonly { readonly key?: string; readonly values: Readonly<Record<string, unknown>> }[];
+  readonly fields?: readonly { readonly key: string; readonly values: Readonly<Record<string, unknown>> }[];
   readonly options?: readonly Fields[];
 }
 
 /** Returns the texts of the options of an element. */
 export function optionsOf({ question }: Attributes): readonly string[] {
   return ((question as Fields | null)?.options ?? []).map(
-    (option, index) => textIn(option) || String(index + 1),
+    (option, index) => textIn(option.fields) || String(index + 1),
   );
 }
 
-/** Returns what an element is called: its name, else its question or its first text. */
+/** Returns what an element is called, if need be by its type. */
 export function titleOf(attributes: Attributes): string {
-  const { name, question, custom_fields: custom, content_type: type } = attributes;
-  return String(name || textIn((question ?? {}) as Fields) || textIn({ fields: custom as never }) || type);
+  return elementTitle(attributes) || String(attributes.content_type);
 }
 
 /** Returns the texts of what votes choose from: options, or the marks of a rating. */
@@ -74,9 +74,4 @@ export function meanOf({ content_type: type }: Attributes, votes: readonly numbe
   if (type !== "rating" || count === 0) return null;
   const sum = votes.reduce((all, each, index) => all + each * (index + 1), 0);
   return Math.round((100 * sum) / count) / 100;
-}
-
-function textIn({ fields: given = [] }: Fields): string {
-  const values = (given ?? []).flatMap(({ values }) => [values.all, ...Object.values(values)]);
-  return String(values.find(value => typeof value === "string" && value !== "") ?? "");
 }
