@@ -125,6 +125,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
   });
 
   it("has a form for each type of the catalogue, by the keyboard alone", async () => {
+    await draft("quiz", { name: "There already" });
     const { page, faults } = await world.open(`#/events/${world.event}/run`);
     await page.getByRole("heading", { name: /^Preview of ./ }).waitFor();
     let typed: string | null = null;
