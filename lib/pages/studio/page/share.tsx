@@ -29,8 +29,9 @@ export function Share({ context, onClose }: ShareProps) {
         <Copied label="Page for fans" text={page} />
         {isLoopback(new URL(page).hostname) && (
           <p class="quiet">
-            Only this machine can open these addresses. For phones, start the server with --host 0.0.0.0 and
-            with --public-url and the address of this machine in your network, as a demo prints it.
+            Only this machine can open these addresses. For phones, start the server with{" "}
+            <code>--host 0.0.0.0</code> and with <code>--public-url</code> and the address of this machine in
+            your network, as a demo prints it.
           </p>
         )}
         <Copied label="Embed in your page (grows with its content)" text={element} />
