@@ -128,7 +128,7 @@ function isHidden(): boolean {
 
 interface Items {
   readonly [list: string]: unknown;
-  readonly removed?: readonly string[];
+  readonly removed?: unknown;
 }
 
 export async function* documents(events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
@@ -139,7 +139,7 @@ export async function* documents(events: AsyncIterable<unknown>): AsyncGenerator
   }
 }
 
-/** Applies an event to a document: it has the members that changed, and of a list with `removed` the items that did. */
+/** Applies an event to a document: it has the members that changed, and of lists beside a list `removed` the items that did. */
 function changed(document: unknown, event: unknown): unknown {
   const next = { ...(document as Record<string, unknown>) };
   for (const [name, member] of Object.entries(event as Record<string, unknown>)) {
@@ -147,8 +147,12 @@ function changed(document: unknown, event: unknown): unknown {
     else {
       const last = next[name] as Items | undefined;
       const { removed, ...given } = member as Items;
-      const lists = removed === undefined ? {} : listsOf(last, given, removed);
-      next[name] = { ...last, ...given, ...lists };
+      // A board may have this name.
+      const isList = Array.isArray(removed);
+      next[name] = {
+        ...last,
+        ...(isList ? { ...given, ...listsOf(last, given, removed) } : (member as Items)),
+      };
     }
   }
   return next;

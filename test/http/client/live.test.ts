@@ -199,7 +199,7 @@ describe("a live board", () => {
 });
 
 describe("a live page", () => {
-  const page = { prefix: ids.event.slice(0, 2), eventId: ids.event, boards: "overall,round_1" };
+  const page = { prefix: ids.event.slice(0, 2), eventId: ids.event, boards: "overall,removed" };
   const headers = { "content-type": "text/event-stream" };
   const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
   const board = (userId: string) => ({ data: [{ rank: 1, userId }], totalCount: 1 });
@@ -209,7 +209,7 @@ describe("a live page", () => {
     page: "1.0.0",
     history: { timeline: [item("a", "past"), item("b", "current")], config: {}, version: 1 },
     livestats: { id: ids.event, state: "current", actions: 0, elements: [] },
-    leaderboards: { overall: board("ann"), round_1: board("ann") },
+    leaderboards: { overall: board("ann"), removed: board("ann") },
     projectLeaderboards: {},
   };
   /** Reads the pages that a client makes of answers, and stops with the last. */
@@ -241,7 +241,7 @@ describe("a live page", () => {
   it("is whole after each event, whatever part of it that has", async () => {
     const events = [
       event("hello", hello),
-      event("leaderboard", { leaderboards: { round_1: board("bea") } }),
+      event("leaderboard", { leaderboards: { removed: board("bea") } }),
       event("history", {
         history: {
           timeline: [item("b", "past"), item("c", "current")],
@@ -255,7 +255,7 @@ describe("a live page", () => {
     const { pages } = await pagesOf([() => new Response(events.join(""), { headers })]);
     assert.equal(pages.length, 4);
     assert.deepEqual(pages[0], hello);
-    assert.deepEqual(pages[1]?.leaderboards, { overall: board("ann"), round_1: board("bea") });
+    assert.deepEqual(pages[1]?.leaderboards, { overall: board("ann"), removed: board("bea") });
     assert.equal(pages[1]?.history, pages[0]?.history, "what did not change is the same object");
     assert.deepEqual(pages[2], {
       ...pages[1],
