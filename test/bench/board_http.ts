@@ -17,8 +17,9 @@ import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { encodeRecord } from "../../adapters/redis/stored.ts";
 import { userPartition } from "../../lib/fans/identity/users.ts";
 import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
+import { MasterSecret } from "../../lib/mod.ts";
 import { newKey } from "../http/_operations.ts";
-import { ids, openPlatform, testSecretText } from "../support/platform.ts";
+import { ids, openPlatform } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
 import {
@@ -36,6 +37,7 @@ import { fillBoard, memberAt } from "./redis_board_fill.ts";
 const users = 1_000_000;
 /** A user's id is a UUID. */
 const prefix = "0f000000-0000-4000-8000-0000";
+const secret = "a master secret for tests and long enough to be accepted";
 const here = fileURLToPath(new URL("../../", import.meta.url));
 const [rounds = "5", other] = process.argv.slice(2);
 const path = `/projects/${ids.project}/leaderboards/goals`;
@@ -78,6 +80,7 @@ async function prepare(url: string): Promise<Readonly<Record<string, string>>> {
   const world = await openPlatform(async clock => createRedisStore({ server: url, clock }), {
     clock: Date.now,
     startAt: Date.now(),
+    secret: new MasterSecret(secret),
   });
   const { key, secret: apiSecret } = await newKey(world);
   await world.dispose();
@@ -104,7 +107,7 @@ async function variant(name: string, root: string, redis: string): Promise<Varia
     command: [process.execPath, program, "serve"],
     env: {
       GRANDSTAND_REDIS: redis,
-      GRANDSTAND_SECRET: testSecretText,
+      GRANDSTAND_SECRET: secret,
       GRANDSTAND_PORT: "0",
       GRANDSTAND_LOG: "warn",
       GRANDSTAND_RATE_LIMITS: "off",

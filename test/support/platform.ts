@@ -38,8 +38,9 @@ export const ids = {
 /** The Host of the other organisation's space. */
 export const otherHost = "other.example";
 
-export const testSecretText = "a master secret for tests and long enough to be accepted";
-export const testSecret: MasterSecret = new MasterSecret(testSecretText);
+export const testSecret: MasterSecret = new MasterSecret(
+  "a master secret for tests, long enough to be accepted",
+);
 
 /** Seals the external ids of users that tests store. */
 export const externalIds: ExternalIds = new ExternalIds(testSecret);
