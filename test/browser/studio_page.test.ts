@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createShow } from "../../lib/pages/show/mod.ts";
 import { buildShow } from "../../runtime/services/pages.ts";
+import { AppServer, elements, spec } from "../http/_apps.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { assertAccessible, assertFits, openStudioWorld, press, type StudioWorld } from "./_studio.ts";
@@ -28,7 +30,8 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const { page, faults } = await world.open(`#/projects/${ids.project}/people`);
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share the show" });
-    const address = `${world.url}/show?project=${ids.project}`;
+    const shown = world.url.replace(/:\d+$/, ":8787");
+    const address = `${shown}/show?project=${ids.project}`;
     assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
     const snippet = await dialog
       .getByLabel("Embed in your page (grows with its content)", { exact: true })
@@ -36,7 +39,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     assert.match(
       snippet,
       new RegExp(
-        `^<script type="module" src="${world.url}/show/embed.js"></script>.*<grandstand-show project="${ids.project}">`,
+        `^<script type="module" src="${shown}/show/embed.js"></script>.*<grandstand-show project="${ids.project}">`,
         "s",
       ),
     );
@@ -52,6 +55,25 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
     const { show } = (await stored()).services;
     assert.deepEqual([show.embed, show.font], [{ origins: ["https://club.example"] }, "serif"]);
     assert.deepEqual(faults, []);
+  });
+
+  it("shares the page of an app that has one", async t => {
+    const server = new AppServer();
+    await server.start();
+    t.after(() => server.stop());
+    const own = await openStudioWorld({ outbound: createOutbound({ networks: ["127.0.0.1"] }) });
+    t.after(() => own.dispose());
+    const embed_url = "https://club.example/live";
+    const attributes = { spec_url: server.publish("club", { ...spec, embed_url }, elements) };
+    const space = { data: { type: "spaces", id: ids.space } };
+    const app = await own.author("POST", "/apps", { type: "apps", attributes, relationships: { space } });
+    const used = { type: "apps", id: app.json.data.id };
+    const { status } = await own.author("PATCH", `/projects/${ids.project}/relationships/app`, used);
+    assert.equal(status, 204);
+    const { page } = await own.open(`#/events/${ids.event}`);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const address = await page.getByLabel("Page for fans", { exact: true }).inputValue();
+    assert.equal(address, `${embed_url}?project=${ids.project}&event=${ids.event}`);
   });
 
   const open = () => world.open(`#/projects/${ids.project}/page`);

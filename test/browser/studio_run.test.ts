@@ -382,7 +382,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     const { page, faults } = await world.open(`#/events/${show.event}`);
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share the show" });
-    const address = `${world.url}/show?event=${show.event}`;
+    const address = `${world.url.replace(/:\d+$/, ":8787")}/show?event=${show.event}`;
     assert.equal(await dialog.getByLabel("Page for fans", { exact: true }).inputValue(), address);
     await dialog.getByText("Only this machine can open these addresses").waitFor();
     assert.equal(

@@ -10,18 +10,23 @@ import { Act, announce, Dialog } from "./ui.tsx";
 import { refusalOf, type ViewContext } from "./view.ts";
 
 interface ShareProps {
-  /** A place of the event, or of the project where there is none. */
+  /** A place of an event or of a project. */
   readonly context: ViewContext;
   readonly onClose: () => void;
 }
 
 export function Share({ context, onClose }: ShareProps) {
-  const { api, chain } = context;
+  const { chain } = context;
   const [scope, project] = [chain.at(-1), chain.find(({ type }) => type === "projects")];
   const [name, id] = [scope?.type === "events" ? "event" : "project", scope?.id ?? ""];
-  const page = `${api.base}/show?${name}=${id}`;
-  const element = `<script type="module" src="${api.base}/show/embed.js"></script>\n<grandstand-show ${name}="${id}"></grandstand-show>`;
-  const frame = `<iframe src="${page}" title="Live show" width="100%" height="700" loading="lazy"></iframe>`;
+  if (project === undefined) return null;
+  const { consumer, studio } = project.attributes.urls as Readonly<Record<"consumer" | "studio", string>>;
+  // The studio may have a host of its own.
+  const show = new URL("show", studio).href;
+  const own = `${show}?${name}=${id}`;
+  const page = consumer.startsWith(`${show}?`) ? own : `${consumer}${name === "event" ? `&event=${id}` : ""}`;
+  const element = `<script type="module" src="${show}/embed.js"></script>\n<grandstand-show ${name}="${id}"></grandstand-show>`;
+  const frame = `<iframe src="${own}" title="Live show" width="100%" height="700" loading="lazy"></iframe>`;
   return (
     <Dialog title="Share the show" onClose={onClose} class="share">
       <div class="stack">
@@ -36,9 +41,9 @@ export function Share({ context, onClose }: ShareProps) {
         )}
         <Copied label="Embed in your page (grows with its content)" text={element} />
         <Copied label="Embed in your page as a plain frame" text={frame} />
-        {project !== undefined && <Origins context={context} project={project} />}
-        <Copied label="Big screen" text={`${page}&view=screen`} />
-        <Copied label="Overlay for a broadcast" text={`${page}&view=overlay`} />
+        <Origins context={context} project={project} />
+        <Copied label="Big screen" text={`${own}&view=screen`} />
+        <Copied label="Overlay for a broadcast" text={`${own}&view=overlay`} />
         <div class="row end">
           <button type="button" onClick={onClose}>
             Close
