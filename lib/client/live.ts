@@ -127,8 +127,7 @@ function isHidden(): boolean {
 }
 
 interface Items {
-  readonly [list: string]: unknown;
-  readonly removed?: unknown;
+  readonly [name: string]: unknown;
 }
 
 export async function* documents(events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
@@ -139,7 +138,7 @@ export async function* documents(events: AsyncIterable<unknown>): AsyncGenerator
   }
 }
 
-/** Applies an event to a document: it has the members that changed, and of lists beside a list `removed` the items that did. */
+/** Applies an event to a document: it has the members that changed, and a feed with `removed` the items that did. */
 function changed(document: unknown, event: unknown): unknown {
   const next = { ...(document as Record<string, unknown>) };
   for (const [name, member] of Object.entries(event as Record<string, unknown>)) {
@@ -147,12 +146,9 @@ function changed(document: unknown, event: unknown): unknown {
     else {
       const last = next[name] as Items | undefined;
       const { removed, ...given } = member as Items;
-      // A board may have this name.
-      const isList = Array.isArray(removed);
-      next[name] = {
-        ...last,
-        ...(isList ? { ...given, ...listsOf(last, given, removed) } : (member as Items)),
-      };
+      // A board may have the name "removed".
+      const isChange = Array.isArray(removed);
+      next[name] = { ...last, ...(isChange ? withItems(last, given, removed) : (member as Items)) };
     }
   }
   return next;
@@ -162,10 +158,12 @@ interface Item {
   readonly id: string;
 }
 
-function listsOf(last: Items | undefined, given: Items, removed: readonly string[]): Items {
-  const lists = Object.entries(given).filter((entry): entry is [string, Item[]] => Array.isArray(entry[1]));
+/** Completes the lists of a change. */
+function withItems(last: Items | undefined, given: Items, removed: readonly string[]): Items {
   return Object.fromEntries(
-    lists.map(([name, items]) => {
+    Object.entries(given).map(([name, changes]) => {
+      if (!Array.isArray(changes)) return [name, changes];
+      const items = changes as readonly Item[];
       const byId = new Map(items.map(item => [item.id, item]));
       const kept = ((last?.[name] ?? []) as Item[]).filter(({ id }) => !removed.includes(id));
       const ids = new Set(kept.map(({ id }) => id));

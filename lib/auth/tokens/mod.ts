@@ -23,16 +23,22 @@ export interface Claims {
   readonly [claim: string]: unknown;
 }
 
-export interface TokenExpectation {
+export type TokenExpectation = {
   /** Media type of the token, for example `at+jwt`; compared exactly, so that no kind of token is accepted as another. */
   readonly typ: string;
-  /** Null: any, which the caller checks. */
-  readonly issuer: string | null;
-  /** Must be the token's audience or one of them. Null: the issuer that the token names. */
-  readonly audience: string | null;
   /** Accepts an expired token, as refresh and logout do. @default false */
   readonly acceptExpired?: boolean;
-}
+} & (
+  | {
+      readonly issuer: string;
+      /** Must be the token's audience or one of them. */
+      readonly audience: string;
+    }
+  | {
+      /** Any issuer that is an audience of its own token. The caller must check which one, as all of them sign with the same keys. */
+      readonly issuer: null;
+    }
+);
 
 interface TokenHeader {
   readonly alg: string;
@@ -84,7 +90,7 @@ function acceptClaims(
   if (typ !== expected.typ) throw invalidToken("typ");
   const { aud, iss } = claims;
   if (expected.issuer !== null && iss !== expected.issuer) throw invalidToken("iss");
-  const audience = expected.audience ?? iss;
+  const audience = expected.issuer === null ? iss : expected.audience;
   if (aud !== audience && (typeof aud === "string" || !aud.includes(audience))) throw invalidToken("aud");
   const latestStart = now + clockSkewSecondsMax * 1_000;
   if (claims.iat * 1_000 > latestStart) throw invalidToken("iat");

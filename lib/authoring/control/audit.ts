@@ -54,7 +54,7 @@ interface AuditChange {
 }
 
 /** An operation that the trail lists. */
-interface Recorded {
+export interface Recorded {
   readonly op: AuditChange["op"];
   readonly kind: Kind;
   readonly id: string;

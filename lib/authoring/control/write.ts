@@ -21,7 +21,7 @@ import { keyName } from "../../storage/names.ts";
 import type { Role } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { type Access, homeFor, homeOf, isReached, isRoleAtLeast, requireAccess } from "./access/roles.ts";
-import { recordChanges } from "./audit.ts";
+import { type Recorded, recordChanges } from "./audit.ts";
 import {
   type ResourceObject as Answered,
   type AuthorCall,
@@ -113,7 +113,7 @@ export class Writer {
       if (!request.isDry) after.push(await this.#services.beforeShowChange(changedShowIds(prepared)));
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
-      const made = new Map<Prepared, Parameters<typeof recordChanges>[1][number]>();
+      const made = new Map<Prepared, Recorded>();
       return await runTransaction(store, homePartition(home), {
         keys: [
           ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),

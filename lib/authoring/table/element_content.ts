@@ -33,7 +33,7 @@ interface ElementData {
 /** The field that a text in place of a map stands for. */
 const textFields = { question: "question", option: "text" } as const;
 const localeShape = /^(all|[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3})$/;
-/** Made at its first use, which takes longer than loading most modules. */
+/** Made when it is first needed, as making it takes longer than loading most modules. */
 let languages: Intl.DisplayNames | undefined;
 
 /** Returns the contents of an element as the control API has them; `locales` are those of its project. */

@@ -97,7 +97,7 @@ export function createSpaceTokens({
     },
     verify(token) {
       // The issuer follows from the space, which the token names.
-      return chain(tokens.verify(token, { typ: accessTokenType, issuer: null, audience: null }), claims => {
+      return chain(tokens.verify(token, { typ: accessTokenType, issuer: null }), claims => {
         const known = visits.get(claims);
         const caller = known?.caller ?? decodeCaller(claims);
         return chain(directory.space(caller.spaceId), space => {

@@ -79,7 +79,7 @@ describe("a token", () => {
   });
   it("of any issuer must be for its issuer", async () => {
     const { tokens } = await createSubject();
-    const anyIssuer = { ...expected, issuer: null, audience: null };
+    const anyIssuer = { typ: expected.typ, issuer: null };
     const own = await tokens.sign({ ...content, audience: ["another", expected.issuer] });
     assert.equal((await tokens.verify(own, anyIssuer)).iss, expected.issuer);
     const other = tokens.verify(await tokens.sign(content), anyIssuer);

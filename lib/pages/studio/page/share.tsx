@@ -24,7 +24,9 @@ export function Share({ context, onClose }: ShareProps) {
   // The studio may have a host of its own.
   const show = new URL("show", studio).href;
   const own = `${show}?${name}=${id}`;
-  const page = consumer.startsWith(`${show}?`) ? own : `${consumer}${name === "event" ? `&event=${id}` : ""}`;
+  const ofApp = new URL(consumer);
+  ofApp.searchParams.set(name, id);
+  const page = consumer.startsWith(`${show}?`) ? own : ofApp.href;
   const element = `<script type="module" src="${show}/embed.js"></script>\n<grandstand-show ${name}="${id}"></grandstand-show>`;
   const frame = `<iframe src="${own}" title="Live show" width="100%" height="700" loading="lazy"></iframe>`;
   return (
@@ -32,7 +34,7 @@ export function Share({ context, onClose }: ShareProps) {
       <div class="stack">
         <Qr address={page} label={`QR code of ${page}`} />
         <Copied label="Page for fans" text={page} />
-        {isLoopback(new URL(page).hostname) && (
+        {isLoopback(new URL(own).hostname) && (
           <p class="quiet">
             Only this machine can open these addresses. For phones, start the server with{" "}
             <code>--host 0.0.0.0</code> and with <code>--public-url</code> and the address of this machine in
