@@ -59,6 +59,11 @@ const openIdSecrets = v.pipe(
     "<issuer> <client id> <secret>, separated by commas",
   ),
 );
+const redisUrls = v.pipe(
+  commaList,
+  v.array(v.pipe(v.string(), v.regex(/^(rediss?|unix):\/\/./, "redis://, rediss:// or unix:// URLs"))),
+  v.transform(urls => urls.join(",")),
+);
 const networks = v.pipe(
   commaList,
   v.check(texts => areNetworks(texts), "addresses or networks such as 10.0.0.0/8"),
@@ -76,6 +81,7 @@ const basePathForm = "a path such as /api/grandstand, without a slash at its end
 const smtpForm =
   "smtp://user:password@host, smtps://… or smtp://host?tls=off, with percent-encoded credentials";
 const webhookSecretForm = "whsec_ and 24 to 64 random bytes in Base64";
+const limiterForm = "memory, or redis://, rediss:// or unix:// URLs";
 const blobsForm = "a folder, or https://<key id>:<secret>@<host>/<bucket>, percent-encoded";
 const rateLimitsForm = "<name>, <name>=off and <name>=<requests>/<seconds>, separated by commas";
 const originForm = "*, none, or origins such as https://example.org";
@@ -120,11 +126,7 @@ const definitions = {
     value: "urls",
     description: "Keep state in Redis: one URL, or several separated by commas for a Cluster",
     otherwise: "in memory",
-    schema: v.pipe(
-      commaList,
-      v.array(v.pipe(v.string(), v.regex(/^(rediss?|unix):\/\/./, "redis://, rediss:// or unix:// URLs"))),
-      v.transform(urls => urls.join(",")),
-    ),
+    schema: redisUrls,
   }),
   postgres: variable({
     name: "GRANDSTAND_POSTGRES",
@@ -159,6 +161,14 @@ const definitions = {
       "When the file of GRANDSTAND_DATA is synced to the disk: before each answer, each second, or never",
     otherwise: "always",
     schema: v.picklist(["always", "interval", "never"], "one of always, interval, never"),
+  }),
+  limiter: variable({
+    name: "GRANDSTAND_LIMITER",
+    value: "memory|urls",
+    description:
+      "Where rate limits are counted: `memory`, in which each process counts alone, or Redis as in GRANDSTAND_REDIS",
+    otherwise: "beside the state",
+    schema: v.union([v.literal("memory"), redisUrls], limiterForm),
   }),
   blobs: variable({
     name: "GRANDSTAND_BLOBS",

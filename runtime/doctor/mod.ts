@@ -31,7 +31,8 @@ export async function examine(config: Config, timer: Timer = systemTimer): Promi
   const { storage } = opened;
   const inStore: Check[] =
     storage === null ? [] : [keyCheck(storage, config), workCheck(storage, config), blobCheck(storage)];
-  const checks = [...inStore, mailCheck(config), geoCheck(config), addressCheck(config)];
+  const limiter = storage === null || config.limiter === undefined ? [] : [limiterCheck(storage)];
+  const checks = [...inStore, ...limiter, mailCheck(config), geoCheck(config), addressCheck(config)];
   const found: Finding[] = [...reached, ...opened.findings];
   for (const check of checks) found.push(...(await runCheck(check, timer)));
   return { findings: found, storage };
@@ -97,8 +98,7 @@ function serverCheck({ redis, postgres }: Config): Check | null {
 function postgresCheck(server: string): Check {
   return {
     name: "store",
-    advice:
-      "Start PostgreSQL, and see that GRANDSTAND_POSTGRES has its address, database, user and password, and names the primary",
+    advice: postgresAdvice,
     async run() {
       const { inspectPostgres } = await loadPostgres();
       const facts = await inspectPostgres(server);
@@ -126,6 +126,17 @@ function postgresCheck(server: string): Check {
       ];
     },
   };
+}
+
+function postgresAdvice(reason: string): string {
+  if (/or later is needed/.test(reason))
+    return "Upgrade PostgreSQL, or name a newer one in GRANDSTAND_POSTGRES";
+  if (/permission denied/.test(reason))
+    return "Run grandstand migrate as a user who may make the schema, and grant its use to this one";
+  if (/another application/.test(reason))
+    return "Name a database in GRANDSTAND_POSTGRES that has no such schema";
+  if (/a later release/.test(reason)) return "Install the release that made the schema, or a later one";
+  return "Start PostgreSQL, and see that GRANDSTAND_POSTGRES has its address, database, user and password, and names the primary";
 }
 
 function latencyFinding(latenciesMs: readonly number[], server: string): Verdict {
@@ -280,6 +291,17 @@ function workCheck(storage: Storage, { data }: Config): Check {
               ),
         ),
       ];
+    },
+  };
+}
+
+function limiterCheck({ limiter }: Pick<Storage, "limiter">): Check {
+  return {
+    name: "limiter",
+    advice: "See that GRANDSTAND_LIMITER has the address, password and TLS of a Redis, or is memory",
+    async run() {
+      await limiter.take("doctor", [{ name: "doctor", limit: 1, windowMs: 1_000 }]);
+      return ok("Rate limits are counted");
     },
   };
 }

@@ -27,6 +27,21 @@ export function hasStore({ redis, postgres, store, data }: Config): boolean {
 
 /** Opens the storage that the settings name. Each adapter is loaded only if it is used. */
 export async function openStorage(config: Config, logger: Logger): Promise<Storage> {
+  const storage = await openState(config, logger);
+  if (config.limiter === undefined) return storage;
+  // Nothing is connected before the first call.
+  await storage.limiter[Symbol.asyncDispose]();
+  return { ...storage, ...(await openLimiter(config.limiter)) };
+}
+
+async function openLimiter(limiter: string): Promise<Pick<Storage, "limiter" | "localLimiter">> {
+  const { createMemoryLimiter } = await import("../../adapters/memory/mod.ts");
+  if (limiter === "memory") return { limiter: createMemoryLimiter(), localLimiter: null };
+  const { createRedisLimiter } = await loadRedis();
+  return { limiter: createRedisLimiter({ server: limiter }), localLimiter: createMemoryLimiter() };
+}
+
+async function openState(config: Config, logger: Logger): Promise<Storage> {
   if (config.store !== undefined) return await openOwn(config.store, config);
   const blobs = await openBlobs(config);
   if (config.redis !== undefined) return { ...(await openRedis(config.redis)), blobs };

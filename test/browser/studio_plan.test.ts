@@ -289,6 +289,8 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     await page.keyboard.press("Control+z");
     await until("it is gone", async () => (await namesOf(event)).join() === "First");
     await page.keyboard.press("Control+Shift+z");
+    // The page may still show the row that is gone.
+    await until("it is made again", async () => (await namesOf(event)).includes("Second"));
     await row(page, "Second").getByText("+1:00:00").waitFor();
     await page.keyboard.press("Control+z");
     await until("it is gone again", async () => (await namesOf(event)).join() === "First");

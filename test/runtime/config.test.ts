@@ -54,6 +54,7 @@ describe("the settings", () => {
       GRANDSTAND_METRICS: "on",
       GRANDSTAND_FSYNC: "interval",
       GRANDSTAND_DEMO_FILE: "demo.json",
+      GRANDSTAND_LIMITER: "redis://a:6379, redis://b:6379",
       GRANDSTAND_BLOBS: "https://id:s%2Fcret@s3.example.org/exports?region=eu-1",
       GRANDSTAND_EXPORT_INTERVAL: "0",
       GRANDSTAND_EXPORT_TTL: "3600",
@@ -84,6 +85,7 @@ describe("the settings", () => {
         metrics: true,
         fsync: "interval",
         demoFile: "demo.json",
+        limiter: "redis://a:6379,redis://b:6379",
         blobs: "https://id:s%2Fcret@s3.example.org/exports?region=eu-1",
         exportInterval: 0,
         exportTtl: 3_600,
@@ -133,6 +135,7 @@ describe("the settings", () => {
       ["GRANDSTAND_LOG", "trace", /one of debug, info, warn, error, silent/],
       ["GRANDSTAND_METRICS", "yes", /on or off/],
       ["GRANDSTAND_METRICS_PORT", "65536", /a port from 0 to 65535/],
+      ["GRANDSTAND_LIMITER", "http://127.0.0.1", /memory, or redis:\/\/, rediss:\/\/ or unix:\/\/ URLs/],
       ["GRANDSTAND_FSYNC", "sometimes", /one of always, interval, never/],
       ["GRANDSTAND_MAIL_FROM", "Club", /an address, or Name <address>/],
       ["GRANDSTAND_MAIL_WEBHOOK_SECRET", "hunter2", /whsec_ and 24 to 64 random bytes/],
@@ -249,6 +252,7 @@ describe("the settings", () => {
   it("have no flag for what holds a secret", () => {
     const secrets = [
       "GRANDSTAND_SECRET",
+      "GRANDSTAND_LIMITER",
       "GRANDSTAND_BLOBS",
       "GRANDSTAND_SMTP",
       "GRANDSTAND_MAIL_WEBHOOK_SECRET",

@@ -207,6 +207,16 @@ describe("the doctor on a data folder", () => {
     assert.equal((await examined(data("c"))).get("files")?.status, "ok");
   });
 
+  it("counts at a limiter that the settings name", async () => {
+    assert.equal((await examined(data("e"))).has("limiter"), false);
+    const inMemory = await examined({ ...data("f"), GRANDSTAND_LIMITER: "memory" });
+    assert.equal(inMemory.get("limiter")?.status, "ok");
+    const nowhere = `redis://:hidden@127.0.0.1:${await closedPort()}`;
+    const found = await examined({ ...data("g"), GRANDSTAND_LIMITER: nowhere });
+    assert.equal(found.get("limiter")?.status, "failed");
+    assert.equal(found.get("store")?.status, "ok");
+  });
+
   it("connects to the mail server and logs in, without sending anything", async t => {
     await using smtp = await TestSmtpServer.start();
     const from = { GRANDSTAND_MAIL_FROM: "club@example.org" };

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
+import { Redis } from "ioredis";
 import { PostgresProcess, postgresAvailable } from "../support/postgres.ts";
+import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
@@ -10,9 +12,14 @@ import { cliCommand, runtimes } from "./runtimes.ts";
 const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
 const [runtime] = runtimes.filter(({ skip }) => skip === false);
 
-function run(t: TestContext, words: readonly string[], postgres: string): Program {
+function run(t: TestContext, words: readonly string[], postgres: string, limiter = ""): Program {
   assert.ok(runtime !== undefined);
-  const settings = { GRANDSTAND_SECRET: secret, GRANDSTAND_PORT: "0", GRANDSTAND_POSTGRES: postgres };
+  const settings = {
+    GRANDSTAND_SECRET: secret,
+    GRANDSTAND_PORT: "0",
+    GRANDSTAND_POSTGRES: postgres,
+    GRANDSTAND_LIMITER: limiter,
+  };
   const program = start([...cliCommand(runtime), ...words], { ...settings, GRANDSTAND_METRICS_PORT: "0" });
   t.after(() => program.signal("SIGKILL"));
   return program;
@@ -22,6 +29,18 @@ async function assertRefused(program: Program, reason: RegExp): Promise<void> {
   assert.equal(await program.ended, 1, program.stdout());
   assert.match(program.stderr(), reason);
   assert.doesNotMatch(program.stderr(), /^ +at /m);
+}
+
+interface Finding {
+  readonly check: string;
+  readonly status: string;
+  readonly advice: string;
+}
+
+async function examined(t: TestContext, postgres: string): Promise<readonly Finding[]> {
+  const doctor = run(t, ["doctor", "--json"], postgres);
+  await doctor.ended;
+  return (JSON.parse(doctor.stdout()) as { readonly data: readonly Finding[] }).data;
 }
 
 describe("a server on PostgreSQL", {
@@ -90,13 +109,9 @@ describe("a server on PostgreSQL", {
     );
     const program = run(t, ["serve"], url);
     await program.match(/listens on/);
-    const doctor = run(t, ["doctor", "--json"], url);
-    await doctor.ended;
-    const { data } = JSON.parse(doctor.stdout()) as {
-      readonly data: readonly { readonly check: string; readonly status: string }[];
-    };
+    const findings = await examined(t, url);
     assert.deepEqual(
-      data.slice(0, 5).map(({ check, status }) => [check, status]),
+      findings.slice(0, 5).map(({ check, status }) => [check, status]),
       [
         ["store", "ok"],
         ["postgres-version", "ok"],
@@ -105,6 +120,58 @@ describe("a server on PostgreSQL", {
         ["clock", "ok"],
       ],
     );
+  });
+
+  it("is diagnosed where it is too old, another's, of a later release, or refuses its user", async t => {
+    const database = await server.freshDatabase();
+    const url = server.urlOf("postgres", database);
+    const adviceFor = async (user: string): Promise<string> => {
+      const [store] = await examined(t, server.urlOf(user, database));
+      assert.equal(store?.status, "failed");
+      return store.advice;
+    };
+    await server.query("create role poor login", url);
+    assert.match(await adviceFor("poor"), /^Run grandstand migrate as a user who may/);
+    await server.query("create schema grandstand; create table grandstand.seats (id int)", url);
+    assert.match(await adviceFor("postgres"), /^Name a database in GRANDSTAND_POSTGRES that has no such/);
+    await server.query(
+      "drop schema grandstand cascade; create schema grandstand; " +
+        "comment on schema grandstand is 'Grandstand, schema version 99, for processes of version 99 or later'",
+      url,
+    );
+    assert.match(await adviceFor("postgres"), /^Install the release that made the schema/);
+    // The server answers this user from a function in a schema of the user.
+    await server.query(
+      `create role late superuser login; create schema old; alter role late set search_path = old, pg_catalog;
+       create function old.current_setting(text) returns text language sql as
+         $$ select case $1 when 'server_version_num' then '130014' else '13.14' end $$`,
+      url,
+    );
+    assert.match(await adviceFor("late"), /^Upgrade PostgreSQL/);
+  });
+
+  it("counts rate limits where GRANDSTAND_LIMITER says", { skip: redisAvailable() }, async t => {
+    const url = server.urlOf("postgres", await server.freshDatabase());
+    const redis = await sharedRedis();
+    for (const [limiter, keys, rows] of [
+      [redis.url, 1, 0],
+      ["memory", 0, 0],
+      ["", 0, 1],
+    ] as const) {
+      const client = new Redis(redis.url);
+      await client.flushall();
+      const program = run(t, ["serve"], url, limiter);
+      const [, address = ""] = await program.match(/listens on (\S+)/);
+      const headers = { authorization: `Bearer gst_${"0".repeat(32)}_${"0".repeat(43)}` };
+      const answer = await fetch(`${address}/api/v2/me`, { headers });
+      assert.equal(answer.status, 401);
+      assert.equal(Math.min(await client.dbsize(), 1), keys, limiter);
+      const [row] = await server.query("select count(*) as counted from grandstand.limits", url);
+      assert.equal(Math.min(Number(row?.counted), 1), rows, limiter);
+      program.signal("SIGTERM");
+      await program.ended;
+      client.disconnect();
+    }
   });
 
   it("keeps its schema from commands that are not for it", async t => {
