@@ -20,15 +20,12 @@ export type OpenListingStore = (clock: () => number) => Promise<Store & Partitio
 
 type StoreSuite<On extends string> = (open: OpenListingStore, on: "memory" | On) => void;
 
-/**
- * Declares the suite in memory, in a full run on a database instead, and in a long one on every store. The title decides which
- * database it is: half of the suites run on each.
- */
+/** Declares the suite in memory, in a full run on Redis and PostgreSQL instead, and in a long one on every store. */
 export function describeOnStores(title: string, body: StoreSuite<"Redis" | "PostgreSQL">): void {
-  const isOnRedis = [...title].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 2 === 0;
   if (isLongRun || !isFullRun) declareInMemory(title, body);
-  if (isLongRun || (isFullRun && isOnRedis)) declareOnRedis(title, body, redisAvailable());
-  if (isLongRun || (isFullRun && !isOnRedis)) declareOnPostgres(title, body);
+  if (!isFullRun) return;
+  declareOnRedis(title, body, redisAvailable());
+  declareOnPostgres(title, body);
 }
 
 /** Declares the suite in memory, and in a full run on every store: for what leans on boards, tallies, logs, expiry or races. */

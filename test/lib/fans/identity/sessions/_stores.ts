@@ -1,9 +1,12 @@
-/** Runs a suite in memory, over Redis, and over Redis reached by two clients. */
+/** Runs a suite in memory, over Redis by one client and by two, and over PostgreSQL by two. */
 
 import { randomUUID } from "node:crypto";
 import { describe } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
+import { createPostgresStore } from "../../../../../adapters/postgres/mod.ts";
 import { createRedisStore } from "../../../../../adapters/redis/mod.ts";
+import { skipUnlessFull } from "../../../../support/full.ts";
+import { freshSchema, postgresAvailable, sharedPostgres } from "../../../../support/postgres.ts";
 import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
 import { WatchedStore } from "../../../../support/watched_store.ts";
 import type { OpenPair } from "./_world.ts";
@@ -27,4 +30,12 @@ export function describeOnPairs(title: string, body: (open: OpenPair) => void): 
       });
     });
   }
+  const skip = skipUnlessFull("on PostgreSQL") || postgresAvailable();
+  describe(`${title} (PostgreSQL, clients: 2)`, { skip }, () => {
+    body(async clock => {
+      const server = await sharedPostgres();
+      const options = { server: server.url, schema: freshSchema(), clock };
+      return [createPostgresStore(options), createPostgresStore(options)];
+    });
+  });
 }
