@@ -22,36 +22,6 @@ begin
   end loop;
 end $$;
 
--- Hands out messages under a lease, first those whose lease ended, then new ones, each in the order of arrival. What another consumer
--- takes at the same time is skipped.
-create function take_1(p_topic bytea, p_now bigint, p_until bigint, p_limit bigint)
-returns table (id text, body bytea, attempts text)
-${functionSettings}
-language plpgsql as $$
-declare
-  ids bigint[];
-  fresh bigint[];
-  one bigint;
-begin
-  ids := array(
-    select m.id from messages m where m.topic = p_topic and m.leased_until <= p_now
-    order by m.id limit p_limit for update skip locked
-  );
-  if cardinality(ids) < p_limit then
-    fresh := array(
-      select m.id from messages m where m.topic = p_topic and m.leased_until is null
-      order by m.id limit p_limit - cardinality(ids) for update skip locked
-    );
-    ids := ids || fresh;
-  end if;
-  foreach one in array ids loop
-    update messages m set leased_until = p_until, attempts = m.attempts + 1
-      where m.topic = p_topic and m.id = one
-      returning m.id::text, m.body, m.attempts::text into id, body, attempts;
-    return next;
-  end loop;
-end $$;
-
 -- Settles messages: they are never handed out again.
 create function ack_1(p_topic bytea, p_ids bigint[]) returns void
 ${functionSettings}
@@ -240,5 +210,45 @@ begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema || ' blobs ' || p_name, 0));
   delete from blobs b where b.name = p_name returning b.upload into gone;
   update uploads u set clear_at = now_1() + p_ms where u.id = gone;
+end $$;
+`;
+
+/** Messages that are handed out, in the order of arrival, so that a look for those whose lease ended meets no new ones. */
+export const takeFunction = `
+create index if not exists messages_taken on messages (topic, id) where leased_until is not null;
+
+-- Hands out messages under a lease, first those whose lease ended, then new ones, each in the order of arrival. What another consumer
+-- takes at the same time is skipped.
+create or replace function take_1(p_topic bytea, p_now bigint, p_until bigint, p_limit bigint)
+returns table (id text, body bytea, attempts text)
+${functionSettings}
+language plpgsql as $$
+declare
+  soonest bigint;
+  ids bigint[] := '{}';
+  fresh bigint[];
+  one bigint;
+begin
+  select m.leased_until into soonest from messages m
+    where m.topic = p_topic and m.leased_until is not null order by m.leased_until limit 1;
+  if soonest <= p_now then
+    ids := array(
+      select m.id from messages m where m.topic = p_topic and m.leased_until <= p_now
+      order by m.id limit p_limit for update skip locked
+    );
+  end if;
+  if cardinality(ids) < p_limit then
+    fresh := array(
+      select m.id from messages m where m.topic = p_topic and m.leased_until is null
+      order by m.id limit p_limit - cardinality(ids) for update skip locked
+    );
+    ids := ids || fresh;
+  end if;
+  foreach one in array ids loop
+    update messages m set leased_until = p_until, attempts = m.attempts + 1
+      where m.topic = p_topic and m.id = one
+      returning m.id::text, m.body, m.attempts::text into id, body, attempts;
+    return next;
+  end loop;
 end $$;
 `;

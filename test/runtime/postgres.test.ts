@@ -97,7 +97,7 @@ describe("a server on PostgreSQL", {
     const [owner, url] = [server.urlOf("postgres", database), server.urlOf("app", database)];
     await server.query("create role app login");
     await assertRefused(run(t, ["serve"], url), /run grandstand migrate as one who may/);
-    for (const note of [/has version 2 now; before there was none/, /has version 2 already/]) {
+    for (const note of [/has version 3 now; before there was none/, /has version 3 already/]) {
       const migrate = run(t, ["migrate"], owner);
       assert.equal(await migrate.ended, 0, migrate.stderr());
       assert.match(migrate.stderr(), note);

@@ -202,6 +202,13 @@ export async function startForRun(): Promise<PostgresProcess> {
   return server;
 }
 
+/** Opens a connection of a test's own. */
+export async function connect(url: string): Promise<Client & AsyncDisposable> {
+  const client = new Client(url);
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}
+
 let schemas = 0;
 
 /** Returns a name that no other test gives a schema. */

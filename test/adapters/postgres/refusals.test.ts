@@ -6,7 +6,6 @@ import { appendFileSync, chownSync, mkdtempSync, rmSync, statfsSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { Client } from "pg";
 import { Load } from "../../../adapters/conformance/load.ts";
 import { lockOf } from "../../../adapters/postgres/locks.ts";
 import {
@@ -20,6 +19,7 @@ import { answerMsMax, attemptsMax } from "../../../adapters/postgres/options.ts"
 import type { Store } from "../../../lib/storage/mod.ts";
 import {
   asUser,
+  connect,
   freshSchema,
   type PostgresProcess,
   postgresAvailable,
@@ -31,13 +31,6 @@ const unavailable = { name: "AppError", code: "storage_unavailable" };
 
 function put(store: Store, key = "k"): Promise<unknown> {
   return store.commit("p", { writes: [{ type: "put", key, value: "1" }] });
-}
-
-/** Opens a connection of a test's own. */
-async function connect(url: string): Promise<Client & AsyncDisposable> {
-  const client = new Client(url);
-  await client.connect();
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
 async function waitsFor(server: PostgresProcess, what: string, database = "postgres"): Promise<void> {
