@@ -1,12 +1,15 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { pendingCallsMax, unavailable } from "./options.ts";
+import { answerMsMax, pendingCallsMax, unavailable } from "./options.ts";
 import type { Session } from "./session.ts";
+
+/** Shortest time that a call which had to wait is given, in ms. */
+const sendMsMin = 500;
 
 interface GatheringOptions<I, A> {
   /** Connections, of which each has one call under way. */
   readonly sessions: readonly Session[];
-  /** Makes one call for items, and answers each, in order. */
-  call(session: Session, items: readonly I[]): Promise<readonly A[]>;
+  /** Makes one call for items by a time of `performance`, and answers each, in order. */
+  call(session: Session, items: readonly I[], deadline: number): Promise<readonly A[]>;
   unitsOf(item: I): number;
   /** Most units of a call of more than one item. */
   readonly unitsMax: number;
@@ -14,6 +17,7 @@ interface GatheringOptions<I, A> {
 
 interface Waiting<I, A> {
   readonly item: I;
+  readonly deadline: number;
   resolve(answer: A): void;
   reject(error: unknown): void;
 }
@@ -39,7 +43,8 @@ export class Gathering<I, A> {
     }
     this.#schedule();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
+      const deadline = performance.now() + answerMsMax;
+      this.#waiting.push({ item, deadline, resolve, reject });
     });
   }
 
@@ -52,10 +57,19 @@ export class Gathering<I, A> {
 
   #send(): void {
     this.#isScheduled = false;
+    this.#expire();
     while (this.#waiting.length > 0) {
       const session = this.#free.pop();
       if (session === undefined) return;
       void this.#call(session, this.#next());
+    }
+  }
+
+  /** What is sent too late to be answered would only leave its outcome unknown. */
+  #expire(): void {
+    const latest = performance.now() + sendMsMin;
+    while ((this.#waiting[0]?.deadline ?? latest) < latest) {
+      this.#waiting.shift()?.reject(unavailable("too many calls wait for it"));
     }
   }
 
@@ -85,6 +99,7 @@ export class Gathering<I, A> {
       const answers = await this.#options.call(
         session,
         group.map(({ item }) => item),
+        group[0]?.deadline ?? 0,
       );
       for (const [index, { resolve }] of group.entries()) resolve(answers[index] as A);
     } catch (error) {

@@ -64,6 +64,6 @@ export async function migratePostgres(options: PostgresAdapterOptions): Promise<
   try {
     return await prepare(client, database);
   } finally {
-    await client.end();
+    await client.close();
   }
 }

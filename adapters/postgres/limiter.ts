@@ -43,7 +43,8 @@ class PostgresLimiter implements Limiter {
       session =>
         new Gathering({
           sessions: [session],
-          call: async (_, takes) => verdicts(takes, await session.call(statement, this.#values(takes))),
+          call: async (_, takes, deadline) =>
+            verdicts(takes, await session.call(statement, this.#values(takes), { deadline })),
           unitsOf: () => 1,
           unitsMax: takesMax,
         }),

@@ -26,10 +26,12 @@ export const defaultSchema = "grandstand";
 export const versionMin = 14;
 /** Longest time that the server works on a statement, in ms: then it is cancelled and had no effect. */
 export const statementMsMax = 4_000;
-/** Longest time in which a call is answered or fails once it is sent, in ms. */
+/** Longest time in which a call is answered or fails, connecting and sending it again included, in ms. */
 export const answerMsMax = 5_000;
 /** Longest time for a connection to open, in ms: a busy server takes its time to start a process for it. */
 export const connectMsMax = 3_000;
+/** Longest time for which the end of a connection waits for the server, in ms. */
+export const closeMsMax = 1_000;
 /** Most calls of one store that may wait for an answer at a time. */
 export const pendingCallsMax = 20_000;
 /** Attempts of a call that PostgreSQL breaks off as it conflicts with another. */

@@ -181,9 +181,14 @@ const servedVersionMin = 1;
 /**
  * Creates the schema, or brings it up to date, where that is not so.
  *
+ * @param onMigrate Is called before that begins, which may take longer than any call.
  * @throws {AppError} `storage_unavailable`: server or schema cannot be used; the message says why.
  */
-export async function requireSchema(client: Client, schema: string): Promise<MadeSchema> {
+export async function requireSchema(
+  client: Client,
+  schema: string,
+  onMigrate?: () => void,
+): Promise<MadeSchema> {
   const text = `select current_setting('server_version'), current_setting('server_version_num'), ${foundVersion(schema)}`;
   const { rows } = await client.query<(string | null)[]>({ text, rowMode: "array" });
   const [[name = "", number = "0", found = null] = []] = rows;
@@ -192,6 +197,7 @@ export async function requireSchema(client: Client, schema: string): Promise<Mad
   }
   if (found === "t") return { schema, version: schemaVersion, from: schemaVersion };
   try {
+    onMigrate?.();
     const from = await migrate(client, schema);
     return { schema, version: Math.max(from, schemaVersion), from };
   } catch (error) {

@@ -1,10 +1,13 @@
+import { Socket } from "node:net";
 import { Client, DatabaseError, type QueryArrayConfig } from "pg";
 import { AppError } from "../../lib/base/errors/mod.ts";
+import { storageTimes } from "../../lib/storage/contract.ts";
 import type { Rows } from "./arrays.ts";
 import {
   answerMsMax,
   attemptsMax,
   checkOptions,
+  closeMsMax,
   connectMsMax,
   defaultSchema,
   type MadeSchema,
@@ -29,8 +32,8 @@ export interface Statement {
 interface CallOptions {
   /** True if the statement changes nothing: then it is sent once more if the connection is lost. @default false */
   readonly isRead?: boolean;
-  /** Longest time for an answer, in ms. @default answerMsMax */
-  readonly answerMs?: number;
+  /** Time of `performance` by which the call is answered or fails. @default {@linkcode answerMsMax} after its turn */
+  readonly deadline?: number;
 }
 
 export class Database {
@@ -57,13 +60,21 @@ export class Database {
   }
 }
 
+interface Opening {
+  readonly client: OwnClient;
+  opened: Promise<void>;
+  /** True while the schema is made, which takes the time that it needs. */
+  isMigrating: boolean;
+}
+
 /**
  * One connection, which is opened when it is needed and opened again when it was lost. Its calls run one after the other, are
  * bounded in time, and change something at most once.
  */
 export class Session implements AsyncDisposable {
   readonly #database: Database;
-  #client: Client | undefined;
+  #client: OwnClient | undefined;
+  #opening: Opening | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #isClosed = false;
@@ -77,6 +88,7 @@ export class Session implements AsyncDisposable {
    *   refuses the statement, which had no effect.
    */
   async call(statement: Statement, values: readonly unknown[], options: CallOptions = {}): Promise<Rows> {
+    if (this.#isClosed) throw unavailable("it is closed");
     if (this.#waiting >= pendingCallsMax) throw unavailable(`${pendingCallsMax} calls already wait for it`);
     this.#waiting += 1;
     const answer = this.#last.then(() => this.#call(statement, values, options));
@@ -92,31 +104,39 @@ export class Session implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await this.#last;
+    this.#opening?.client.cut();
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => undefined);
+    await client?.close();
   }
 
   async #call(statement: Statement, values: readonly unknown[], options: CallOptions): Promise<Rows> {
-    const { isRead = false, answerMs = answerMsMax } = options;
+    const { isRead = false } = options;
+    let { deadline = performance.now() + answerMsMax } = options;
     for (let attempt = 1; ; attempt++) {
-      const client = this.#client ?? (await this.#connect(answerMs));
+      if (this.#client === undefined) deadline = await this.#open(deadline);
+      const client = this.#client;
+      if (client === undefined || performance.now() >= deadline) throw late();
       try {
-        return await this.#send(client, statement, values, answerMs);
+        return await this.#send(client, statement, values, deadline);
       } catch (error) {
         const failure = new CallFailure(error, isRead);
         if (failure.isLost || failure.isDisplaced) this.#drop(client);
         if (failure.isUnprepared) this.#database.hasNames = false;
-        if (attempt >= attemptsMax || !(failure.mayRepeat || (isRead && failure.isLost && attempt === 1))) {
-          throw failure.appError;
-        }
+        const mayRepeat = failure.mayRepeat || (isRead && failure.isLost && attempt === 1);
+        if (!mayRepeat || attempt >= attemptsMax || performance.now() >= deadline) throw failure.appError;
       }
     }
   }
 
-  async #send(client: Client, statement: Statement, values: readonly unknown[], ms: number): Promise<Rows> {
+  async #send(
+    client: OwnClient,
+    statement: Statement,
+    values: readonly unknown[],
+    deadline: number,
+  ): Promise<Rows> {
     // What is not answered in time is answered never: the reply could be taken for that of another call.
-    const timer = setTimeout(() => this.#drop(client), ms);
+    const timer = setTimeout(() => this.#drop(client), deadline - performance.now());
     try {
       const query: QueryArrayConfig & { readonly binary?: boolean | undefined } = {
         text: statement.text,
@@ -133,48 +153,115 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #connect(answerMs: number): Promise<Client> {
+  /**
+   * Waits for the connection, which goes on opening for the next call where this one has no more time. Returns the deadline of the
+   * call: a ping that finds no schema has the time of other calls.
+   */
+  async #open(deadline: number): Promise<number> {
+    const later = Math.max(deadline, performance.now() + answerMsMax);
+    this.#opening ??= this.#begin();
+    const opening = this.#opening;
+    if (await inTime(opening.opened, deadline)) return deadline;
+    if (!opening.isMigrating) throw late();
+    if (await inTime(opening.opened, later)) return later;
+    throw unavailable("its schema is not made yet");
+  }
+
+  #begin(): Opening {
     if (this.#isClosed) throw unavailable("it is closed");
-    const client = clientOf(this.#database, Math.min(answerMs, connectMsMax));
+    const client = clientOf(this.#database);
     // Without a listener an error event would end the process; calls report it as the cause of their failure.
     client.on("error", () => this.#drop(client));
     client.on("end", () => this.#drop(client));
     const timer = setTimeout(() => this.#drop(client), answerMsMax);
+    const opening: Opening = { client, isMigrating: false, opened: Promise.resolve() };
+    const onMigrate = (): void => {
+      clearTimeout(timer);
+      opening.isMigrating = true;
+    };
+    opening.opened = this.#prepare(client, onMigrate).finally(() => clearTimeout(timer));
+    opening.opened.catch(() => undefined);
+    return opening;
+  }
+
+  async #prepare(client: OwnClient, onMigrate: () => void): Promise<void> {
     try {
-      await prepare(client, this.#database);
+      await prepare(client, this.#database, onMigrate);
+      this.#client = client;
     } catch (error) {
       this.#drop(client);
       throw error;
     } finally {
-      clearTimeout(timer);
+      this.#opening = undefined;
     }
-    this.#client = client;
-    return client;
   }
 
-  #drop(client: Client): void {
+  #drop(client: OwnClient): void {
     if (this.#client === client) this.#client = undefined;
-    // A call that is under way fails at once.
-    client.end().catch(() => undefined);
+    client.cut();
   }
 }
 
-export function clientOf({ url }: Database, connectMs: number = connectMsMax): Client {
-  return new Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectMs,
-    keepAlive: true,
-    application_name: "grandstand",
-    types: { getTypeParser: () => asItIs },
+/** Returns true once it is done, or false at the deadline. */
+async function inTime(done: Promise<unknown>, deadline: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>(resolve => {
+    timer = setTimeout(resolve, deadline - performance.now(), false);
   });
+  try {
+    return await Promise.race([done.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function late(): AppError {
+  return unavailable("it does not answer in time");
+}
+
+/** A client that closes although the server does not answer. */
+class OwnClient extends Client {
+  readonly #socket: Socket;
+
+  constructor({ url }: Database) {
+    const socket = new Socket();
+    super({
+      connectionString: url,
+      connectionTimeoutMillis: connectMsMax,
+      keepAlive: true,
+      application_name: "grandstand",
+      types: { getTypeParser: () => asItIs },
+      stream: () => socket,
+    });
+    this.#socket = socket;
+  }
+
+  /** Ends the connection, and waits until the server has seen it for at most {@linkcode closeMsMax}. */
+  async close(): Promise<void> {
+    await inTime(this.end(), performance.now() + closeMsMax);
+    this.cut();
+  }
+
+  /** Ends the connection at once, and fails the call that is under way. */
+  cut(): void {
+    this.#socket.destroy();
+  }
+}
+
+export function clientOf(database: Database): OwnClient {
+  return new OwnClient(database);
 }
 
 /** Connects, and creates the schema where it is missing. @throws {AppError} `storage_unavailable`. */
-export async function prepare(client: Client, { schema }: Database): Promise<MadeSchema> {
+export async function prepare(
+  client: OwnClient,
+  { schema }: Database,
+  onMigrate?: () => void,
+): Promise<MadeSchema> {
   try {
     await client.connect();
     await client.query(sessionSettings);
-    return await requireSchema(client, schema);
+    return await requireSchema(client, schema, onMigrate);
   } catch (error) {
     if (error instanceof AppError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -184,7 +271,11 @@ export async function prepare(client: Client, { schema }: Database): Promise<Mad
 
 /** Returns the time of the server, Unix ms. @throws {AppError} `storage_unavailable`: it does not answer soon, or takes no writes. */
 export async function readTime(session: Session): Promise<number> {
-  const [[time = null, readOnly = null] = []] = await session.call(timeStatement, [], timeOptions);
+  const deadline = performance.now() + storageTimes.pingMsMax;
+  const [[time = null, readOnly = null] = []] = await session.call(timeStatement, [], {
+    isRead: true,
+    deadline,
+  });
   if (readOnly !== "off") throw unavailable("the server takes no writes");
   return Number(time);
 }
@@ -193,7 +284,6 @@ const timeStatement: Statement = {
   name: "time",
   text: "select extract(epoch from clock_timestamp()) * 1000, current_setting('transaction_read_only')",
 };
-const timeOptions: CallOptions = { isRead: true, answerMs: 1_000 };
 
 /** Texts, and bytes of texts, arrive as the driver has decoded them. */
 function asItIs(value: unknown): unknown {

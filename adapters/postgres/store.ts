@@ -84,8 +84,8 @@ class PostgresStore implements Store, PartitionLister {
     this.#sessions = [...readers, ...writers, this.#session];
     this.#reads = new Gathering({
       sessions: readers,
-      call: async (session, reads) =>
-        readAnswers(reads, await session.call(read, readValues(reads), { isRead: true })),
+      call: async (session, reads, deadline) =>
+        readAnswers(reads, await session.call(read, readValues(reads), { isRead: true, deadline })),
       unitsOf: readUnits,
       unitsMax: readUnitsMax,
     });
@@ -93,8 +93,8 @@ class PostgresStore implements Store, PartitionLister {
       writer =>
         new Gathering({
           sessions: [writer],
-          call: async (session, commits) =>
-            commitOutcomes(commits, await session.call(commit, commitValues(commits))),
+          call: async (session, commits, deadline) =>
+            commitOutcomes(commits, await session.call(commit, commitValues(commits), { deadline })),
           unitsOf: commitUnits,
           unitsMax: commitUnitsMax,
         }),

@@ -53,7 +53,9 @@ describe("a server on PostgreSQL", {
   });
   after(() => server.kill());
 
-  it("makes its schema, is ready, shares its store with a worker, and is not ready while it takes no writes", async t => {
+  it("makes its schema, is ready, shares its store with a worker, is not ready while it takes no writes, and stops although it hangs", {
+    timeout: 180_000,
+  }, async t => {
     const database = await server.freshDatabase();
     const url = server.urlOf("postgres", database);
     const program = run(t, ["serve"], url);
@@ -75,8 +77,17 @@ describe("a server on PostgreSQL", {
     await until("the server is not ready", async () => (await ready()) === 503);
     await setReadOnly("off");
     await until("the server is ready again", async () => (await ready()) === 200);
-    program.signal("SIGTERM");
-    assert.equal(await program.ended, 0, program.stderr());
+    const connections = await server.query(`select pid from pg_stat_activity where datname = '${database}'`);
+    const signal = (name: NodeJS.Signals): void => {
+      for (const { pid } of connections) process.kill(Number(pid), name);
+    };
+    signal("SIGSTOP");
+    try {
+      program.signal("SIGTERM");
+      assert.equal(await program.ended, 0, program.stderr());
+    } finally {
+      signal("SIGCONT");
+    }
   });
 
   it("does not start in the schema of another application, nor where nobody listens", async t => {

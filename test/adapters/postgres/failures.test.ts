@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { failuresConformance } from "../../../adapters/conformance/mod.ts";
 import { createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
+import { answerMsMax, closeMsMax } from "../../../adapters/postgres/options.ts";
+import { type Store, storageTimes } from "../../../lib/storage/mod.ts";
 import { freshSchema, PostgresProcess, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
-import { until } from "../../support/until.ts";
+import { assertInTime, until } from "../../support/until.ts";
+import { MovingAddress } from "../moving_address.ts";
 
 const unavailable = { name: "AppError", code: "storage_unavailable" };
 
@@ -87,6 +89,38 @@ describe("a PostgreSQL store whose server fails", { skip: postgresAvailable() },
         () => false,
       ),
     );
+  });
+
+  it("sends nothing again whose time is over, and closes although the server hangs", {
+    timeout: 120_000,
+  }, async t => {
+    // A sweep would open a connection, too.
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    await using address = await MovingAddress.to(server.port);
+    const url = `postgres://postgres@127.0.0.1:${address.port}/postgres`;
+    const store = createPostgresStore({ server: url, schema: freshSchema() });
+    const read = (): Promise<unknown> => store.read("p", [{ type: "record", key: "k" }]);
+    await store.ping();
+    await put(store);
+    await read();
+    const { opened } = address;
+    await server.freeze();
+    try {
+      const start = performance.now();
+      for (const [call, ms] of [
+        [store.ping(), storageTimes.pingMsMax],
+        [read(), answerMsMax],
+      ] as const) {
+        await assert.rejects(call, unavailable);
+        assertInTime(start, ms);
+      }
+      assert.equal(address.opened, opened);
+      const closing = performance.now();
+      await store[Symbol.asyncDispose]();
+      assertInTime(closing, closeMsMax);
+    } finally {
+      await server.thaw();
+    }
   });
 
   it("fails in time where there is no server, and closes", async () => {

@@ -6,6 +6,7 @@ import { appendFileSync, chownSync, mkdtempSync, rmSync, statfsSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import type { Client } from "pg";
 import { Load } from "../../../adapters/conformance/load.ts";
 import { lockOf } from "../../../adapters/postgres/locks.ts";
 import {
@@ -42,6 +43,20 @@ async function waitsFor(server: PostgresProcess, what: string, database = "postg
   });
 }
 
+/** Lets migrations of a database wait in the middle for as long as the connection holds a lock. */
+async function holdMigrations(server: PostgresProcess, holder: Client, url: string): Promise<void> {
+  await holder.query("select pg_advisory_lock(1)");
+  await server.query(
+    `create function hold() returns event_trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock(1); end $$`,
+    url,
+  );
+  await server.query(
+    "create event trigger hold on ddl_command_end when tag in ('CREATE VIEW') execute function hold()",
+    url,
+  );
+}
+
 describe("a PostgreSQL server that breaks calls off", {
   skip: postgresAvailable(),
   concurrency: true,
@@ -58,6 +73,25 @@ describe("a PostgreSQL server that breaks calls off", {
     await other.query("rollback");
     assert.deepEqual(await store.read("p", [{ type: "record", key: "late" }]), [null]);
     await put(store, "late");
+  });
+
+  it("goes on with the schema where that takes longer than a call", async () => {
+    const server = await sharedPostgres();
+    const database = await server.freshDatabase();
+    const url = server.urlOf("postgres", database);
+    await using other = await connect(url);
+    await holdMigrations(server, other, url);
+    await using store = createPostgresStore({ server: url });
+    const read = (): Promise<unknown> => store.read("p", [{ type: "record", key: "k" }]);
+    const start = performance.now();
+    await assert.rejects(read(), { ...unavailable, message: /its schema is not made yet/ });
+    assertInTime(start, answerMsMax);
+    const next = read();
+    await other.query("select pg_advisory_unlock(1)");
+    assert.deepEqual(await next, [null]);
+    const text =
+      "select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    assert.equal((await other.query(`${text} and application_name = 'grandstand'`)).rows.length, 1);
   });
 
   it("repeats a commit that was chosen to end a deadlock", async () => {
@@ -104,16 +138,7 @@ describe("a PostgreSQL server that breaks calls off", {
     const database = await server.freshDatabase();
     const url = server.urlOf("postgres", database);
     await using other = await connect(url);
-    await other.query("select pg_advisory_lock(1)");
-    await server.query(
-      `create function hold() returns event_trigger language plpgsql as $$
-        begin perform pg_advisory_xact_lock(1); end $$`,
-      url,
-    );
-    await server.query(
-      "create event trigger hold on ddl_command_end when tag in ('CREATE VIEW') execute function hold()",
-      url,
-    );
+    await holdMigrations(server, other, url);
     const migration = migratePostgres({ server: url });
     const outcome = assert.rejects(migration, { ...unavailable, message: /terminating connection/ });
     await waitsFor(server, "advisory", database);
