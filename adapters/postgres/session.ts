@@ -120,7 +120,7 @@ export class Session implements AsyncDisposable {
       try {
         return await this.#send(client, statement, values, deadline);
       } catch (error) {
-        const failure = new CallFailure(error, isRead);
+        const failure = new CallFailure(error, isRead, await this.#isLost(client, error, deadline));
         if (failure.isLost || failure.isDisplaced) this.#drop(client);
         if (failure.isUnprepared) this.#database.hasNames = false;
         const mayRepeat = failure.mayRepeat || (isRead && failure.isLost && attempt === 1);
@@ -151,6 +151,14 @@ export class Session implements AsyncDisposable {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Severities are translated: the connection is lost if nothing more can be asked. */
+  async #isLost(client: OwnClient, error: unknown, deadline: number): Promise<boolean> {
+    if (!(error instanceof DatabaseError)) return true;
+    const asked = client.query("");
+    asked.catch(() => undefined);
+    return !(await inTime(asked, deadline).catch(() => false));
   }
 
   /**
@@ -309,11 +317,11 @@ class CallFailure {
   /** True if the statement had no effect and may be sent again. */
   readonly mayRepeat: boolean;
 
-  constructor(cause: unknown, isRead: boolean) {
+  constructor(cause: unknown, isRead: boolean, isLost: boolean) {
     const answer = cause instanceof DatabaseError ? cause : undefined;
     const code = answer?.code ?? "";
     // An error rolls the statement back. After one that ends the connection, the statement may have been committed before.
-    this.isLost = answer === undefined || answer.severity === "FATAL" || answer.severity === "PANIC";
+    this.isLost = isLost;
     this.isDisplaced = displaced.includes(code);
     this.isUnprepared = unprepared.includes(code);
     this.mayRepeat = !this.isLost && (conflicts.includes(code) || this.isUnprepared);

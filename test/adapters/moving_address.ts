@@ -9,6 +9,8 @@ import { until } from "../support/until.ts";
 export class MovingAddress implements AsyncDisposable {
   /** Connections that were ever opened. */
   opened = 0;
+  /** Changes what the server answers. */
+  rewrite: (answer: Buffer) => Buffer = answer => answer;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #target: number;
@@ -62,7 +64,7 @@ export class MovingAddress implements AsyncDisposable {
     this.#sockets.add(client);
     const server = connect(this.#target, "127.0.0.1");
     client.on("data", chunk => server.write(chunk));
-    server.on("data", chunk => client.write(chunk));
+    server.on("data", chunk => client.write(this.rewrite(chunk)));
     for (const [one, other] of [
       [client, server],
       [server, client],

@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { failuresConformance } from "../../../adapters/conformance/mod.ts";
-import { createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
+import { createPostgresQueue, createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
 import { answerMsMax, closeMsMax } from "../../../adapters/postgres/options.ts";
 import { type Store, storageTimes } from "../../../lib/storage/mod.ts";
-import { freshSchema, PostgresProcess, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
+import {
+  connect,
+  freshSchema,
+  PostgresProcess,
+  postgresAvailable,
+  sharedPostgres,
+} from "../../support/postgres.ts";
 import { assertInTime, until } from "../../support/until.ts";
 import { MovingAddress } from "../moving_address.ts";
 
@@ -121,6 +127,45 @@ describe("a PostgreSQL store whose server fails", { skip: postgresAvailable() },
     } finally {
       await server.thaw();
     }
+  });
+
+  it("cannot tell what became of a commit or a push whose connection was ended, in whichever language it hears of that", async () => {
+    const schema = freshSchema();
+    await using address = await MovingAddress.to(server.port);
+    const options = { server: `postgres://postgres@127.0.0.1:${address.port}/postgres`, schema };
+    await using store = createPostgresStore(options);
+    await using queue = createPostgresQueue(options);
+    const writes = [() => put(store), () => queue.push("t", ["a", "b"])];
+    for (const write of writes) await write();
+    // The severity for people alone is translated.
+    address.rewrite = answer =>
+      Buffer.from(answer.toString("latin1").replace("SFATAL\0", "SFATUM\0"), "latin1");
+    await using other = await connect(server.url);
+    for (const write of writes) {
+      await other.query(
+        `begin; select from ${schema}.records for update; select from ${schema}.topics for update`,
+      );
+      const outcome = assert.rejects(write(), { name: "AppError", code: "outcome_unknown" });
+      await until("it waits", async () => {
+        const waiting = await other.query(
+          "select from pg_stat_activity where application_name = 'grandstand' and wait_event_type = 'Lock'",
+        );
+        return waiting.rows.length === 1;
+      });
+      await other.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'grandstand' and wait_event_type = 'Lock'`,
+      );
+      await outcome;
+      await other.query("rollback");
+    }
+    assert.equal(await queue.depth("t"), 2);
+    await queue.push("t", ["c"]);
+    const taken = await queue.take("t", { consumer: "c", limit: 10, leaseMs: 1_000 });
+    assert.deepEqual(
+      taken.map(({ body }) => body),
+      ["a", "b", "c"],
+    );
   });
 
   it("fails in time where there is no server, and closes", async () => {
