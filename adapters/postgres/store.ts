@@ -42,7 +42,7 @@ const sweepIntervalMs = 10_000;
 const pageSize = 1_000;
 
 /**
- * Opens a store on PostgreSQL 14 or later. It connects with the first call and reconnects automatically, over at most nine
+ * Opens a store on PostgreSQL 14 or later. It connects with the first call and reconnects automatically, over at most ten
  * connections, and creates its schema where that is missing and the user may.
  *
  * @throws {TypeError} The URL or the schema cannot be used.
@@ -64,7 +64,9 @@ class PostgresStore implements Store, PartitionLister {
   /** Null where a clock is given: it is the time of the store. */
   readonly #serverClock: ServerClock | null;
   readonly #versions = new VersionSource();
-  /** For everything but reads and commits. */
+  /** For pings and warnings, which wait for nothing else. */
+  readonly #pings: Session;
+  /** For what takes long: sweeps and lists of partitions. */
   readonly #session: Session;
   readonly #sessions: Session[];
   readonly #commits: readonly Gathering<PendingCommit, Outcome>[];
@@ -80,8 +82,8 @@ class PostgresStore implements Store, PartitionLister {
     ];
     const open = (): Session[] => Array.from({ length: lanes }, () => new Session(database));
     const [readers, writers] = [open(), open()];
-    this.#session = new Session(database);
-    this.#sessions = [...readers, ...writers, this.#session];
+    [this.#pings, this.#session] = [new Session(database), new Session(database)];
+    this.#sessions = [...readers, ...writers, this.#pings, this.#session];
     this.#reads = new Gathering({
       sessions: readers,
       call: async (session, reads, deadline) =>
@@ -100,7 +102,7 @@ class PostgresStore implements Store, PartitionLister {
         }),
     );
     this.#clock = options.clock ?? Date.now;
-    const server = { name: "PostgreSQL", time: () => readTime(this.#session) };
+    const server = { name: "PostgreSQL", time: () => readTime(this.#pings) };
     this.#serverClock = options.clock === undefined ? new ServerClock(server) : null;
     this.#sweeping = setInterval(() => void this.#sweep(), sweepIntervalMs).unref();
   }
@@ -154,7 +156,7 @@ class PostgresStore implements Store, PartitionLister {
   }
 
   async ping(): Promise<void> {
-    await (this.#serverClock?.requireReady() ?? readTime(this.#session));
+    await (this.#serverClock?.requireReady() ?? readTime(this.#pings));
   }
 
   readonly now = (): number => this.#serverClock?.now() ?? this.#clock();
@@ -164,7 +166,7 @@ class PostgresStore implements Store, PartitionLister {
       name: "warnings",
       text: "select current_setting('fsync'), current_setting('full_page_writes')",
     };
-    const [settings = []] = await this.#session.call(statement, [], { isRead: true });
+    const [settings = []] = await this.#pings.call(statement, [], { isRead: true });
     return settings.includes("off") ? [notPersistent] : [];
   }
 

@@ -81,7 +81,7 @@ const versionMin = [6, 2] as const;
 const slots = 16_384;
 const latencyMsMax = 10;
 /** Connections that a process opens to PostgreSQL at most: those of store, queue, limiter and blobs. */
-const connectionsOfProcess = 15;
+const connectionsOfProcess = 16;
 /** Difference of clocks that is worth a warning, in ms. */
 const skewMs = 1_000;
 const memoryUsedMax = 0.9;

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { failuresConformance } from "../../../adapters/conformance/mod.ts";
 import { createPostgresQueue, createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
 import { answerMsMax, closeMsMax } from "../../../adapters/postgres/options.ts";
-import { type Store, storageTimes } from "../../../lib/storage/mod.ts";
+import { type PartitionLister, type Store, storageTimes } from "../../../lib/storage/mod.ts";
 import {
   connect,
   freshSchema,
@@ -18,6 +18,10 @@ const unavailable = { name: "AppError", code: "storage_unavailable" };
 
 function put(store: Store, key = "k"): Promise<unknown> {
   return store.commit("p", { writes: [{ type: "put", key, value: "1" }] });
+}
+
+async function listed(store: PartitionLister): Promise<void> {
+  for await (const _ of store.partitions({ prefix: "", record: "k" }));
 }
 
 /** Switches all later transactions of the server to reading alone, or back. Connections may hear of it later. */
@@ -166,6 +170,26 @@ describe("a PostgreSQL store whose server fails", { skip: postgresAvailable() },
       taken.map(({ body }) => body),
       ["a", "b", "c"],
     );
+  });
+
+  it("is pinged while it lists partitions, which waits", async () => {
+    const schema = freshSchema();
+    await using store = createPostgresStore({ server: server.url, schema });
+    await store.ping();
+    await using other = await connect(server.url);
+    await other.query(`begin; lock table ${schema}.records`);
+    let isListed = false;
+    const listing = listed(store)
+      .catch(() => undefined)
+      .finally(() => {
+        isListed = true;
+      });
+    await store.ping();
+    assert.equal(isListed, false);
+    assert.equal((await store.warnings?.())?.length, 1);
+    assert.equal(isListed, false);
+    await other.query("rollback");
+    await listing;
   });
 
   it("fails in time where there is no server, and closes", async () => {
