@@ -6,7 +6,7 @@ import { groupBlocksMax, type MadeSchema, unavailable, versionMin } from "./opti
 import { portFunctions, takeFunction } from "./port_functions.ts";
 import { readFunctions } from "./read.ts";
 import { dropFunction, sweepFunctions } from "./sweep.ts";
-import { views } from "./views.ts";
+import { textViews, views } from "./views.ts";
 
 /**
  * Names and values are bytes, as texts of PostgreSQL cannot hold U+0000. Rows that change in place find room on their page
@@ -170,7 +170,7 @@ end $$;
 const migrations: readonly string[] = [
   [tables, commitFunctions, readFunctions, sweepFunctions, portFunctions, views].join("\n"),
   [groups, boardFunctions, dropFunction].join("\n"),
-  takeFunction,
+  [takeFunction, textViews].join("\n"),
 ];
 
 /** Version of the schema that this version of the package works with. */

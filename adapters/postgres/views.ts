@@ -1,30 +1,5 @@
-/**
- * Views for people, readable without the functions of the store. The first four hold what is stored as texts; the others decode users,
- * balances and entries of leaderboards, whose columns the README describes.
- */
+/** Views for people, which decode users, balances and entries of leaderboards. The README describes their columns. */
 export const views: string = String.raw`
-create view documents as
-  select convert_from(r.partition, 'UTF8') as partition, convert_from(r.key, 'UTF8') as key,
-    convert_from(r.value, 'UTF8') as value, to_timestamp(r.expire_at / 1000.0) as expires_at
-  from records r
-  where position('\x00'::bytea in r.partition || r.key || r.value) = 0
-    and (r.expire_at is null or r.expire_at > extract(epoch from now()) * 1000);
-create view tallies as
-  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
-    convert_from(f.field, 'UTF8') as field, f.value
-  from heads h join fields f on f.head = h.id
-  where position('\x00'::bytea in h.partition || h.key || f.field) = 0;
-create view boards as
-  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
-    convert_from(m.member, 'UTF8') as member, m.score, m.tie
-  from heads h join members m on m.head = h.id
-  where position('\x00'::bytea in h.partition || h.key || m.member) = 0;
-create view logs as
-  select convert_from(h.partition, 'UTF8') as partition, convert_from(h.key, 'UTF8') as key,
-    to_timestamp(e.ms / 1000.0) as at, convert_from(e.value, 'UTF8') as value
-  from heads h join log_entries e on e.head = h.id
-  where position('\x00'::bytea in h.partition || h.key || e.value) = 0;
-
 -- Returns bytes as a text; null where they hold U+0000.
 create function text_1(p_bytes bytea) returns text
 immutable strict parallel safe language plpgsql as $$
@@ -120,4 +95,32 @@ create view entries as
     where r.partition = convert_to('p:' || split_part(b.name, ':', 2) || ':directory', 'UTF8') and r.key = 'project'
   ) o on true
   join members m on m.head = b.id;
+`;
+
+/** Returns the SQL of bytes as a text; null where they hold U+0000, as a query may look at rows that its view leaves out. */
+function plain(bytes: string): string {
+  return `case when position('\\x00'::bytea in ${bytes}) = 0 then convert_from(${bytes}, 'UTF8') end`;
+}
+
+/** Views of what is stored, as texts. */
+export const textViews: string = String.raw`
+create or replace view documents as
+  select ${plain("r.partition")} as partition, ${plain("r.key")} as key, ${plain("r.value")} as value,
+    to_timestamp(r.expire_at / 1000.0) as expires_at
+  from records r
+  where position('\x00'::bytea in r.partition || r.key || r.value) = 0
+    and (r.expire_at is null or r.expire_at > extract(epoch from now()) * 1000);
+create or replace view tallies as
+  select ${plain("h.partition")} as partition, ${plain("h.key")} as key, ${plain("f.field")} as field, f.value
+  from heads h join fields f on f.head = h.id
+  where position('\x00'::bytea in h.partition || h.key || f.field) = 0;
+create or replace view boards as
+  select ${plain("h.partition")} as partition, ${plain("h.key")} as key, ${plain("m.member")} as member, m.score, m.tie
+  from heads h join members m on m.head = h.id
+  where position('\x00'::bytea in h.partition || h.key || m.member) = 0;
+create or replace view logs as
+  select ${plain("h.partition")} as partition, ${plain("h.key")} as key, to_timestamp(e.ms / 1000.0) as at,
+    ${plain("e.value")} as value
+  from heads h join log_entries e on e.head = h.id
+  where position('\x00'::bytea in h.partition || h.key || e.value) = 0;
 `;

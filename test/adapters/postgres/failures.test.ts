@@ -229,6 +229,20 @@ describe("the schema of a PostgreSQL store", { skip: postgresAvailable() }, () =
         documents.length === 1 && documents[0]?.value === '{"name":"Ä"}' && documents[0]?.partition === "pä"
       );
     });
+    await store.commit("p\0", {
+      writes: [
+        { type: "put", key: "k\0", value: "" },
+        { type: "add", key: "k\0", field: "f\0", by: 1 },
+        { type: "score", op: "set", key: "k\0", member: "m\0", score: 1 },
+        { type: "append", key: "k\0", value: "\0", at: 1, maxLength: 9 },
+      ],
+    });
+    for (const view of ["documents", "tallies", "boards", "logs"]) {
+      const rows = await server.query(
+        `select from ${schema}.${view} where partition like 'p%' and length(key) > 0 and ${view}::text <> ''`,
+      );
+      assert.equal(rows.length, 1, view);
+    }
     const [row] = await server.query(
       `select t.value::int as sum, b.score, l.value, extract(epoch from l.at)::int as at
         from ${schema}.tallies t, ${schema}.boards b, ${schema}.logs l`,
