@@ -4,6 +4,7 @@ import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/por
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import { type PostgresAdapterOptions, unavailable } from "./options.ts";
 import { Database, Session } from "./session.ts";
+import { Sweeper } from "./sweeper.ts";
 
 /** Bytes of a chunk of a blob: large enough for few statements, small enough that none holds up others. */
 const blobChunkBytes = 262_144;
@@ -34,11 +35,13 @@ interface Head {
 class PostgresBlobs implements Blobs {
   readonly #database: Database;
   readonly #sessions: readonly Session[];
+  readonly #sweeper: Sweeper;
   #calls = 0;
 
   constructor(options: Omit<PostgresAdapterOptions, "clock">) {
     this.#database = new Database(options);
     this.#sessions = Array.from({ length: connections }, () => new Session(this.#database));
+    this.#sweeper = new Sweeper(this.#database, this.#next(), "uploads");
   }
 
   async put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo> {
@@ -79,6 +82,7 @@ class PostgresBlobs implements Blobs {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#sweeper[Symbol.dispose]();
     await Promise.all(this.#sessions.map(session => session[Symbol.asyncDispose]()));
   }
 

@@ -5,6 +5,7 @@ import { Gathering } from "./gathering.ts";
 import { laneOf, lockOf, locksOf } from "./locks.ts";
 import type { PostgresAdapterOptions } from "./options.ts";
 import { Database, Session } from "./session.ts";
+import { Sweeper } from "./sweeper.ts";
 
 interface PendingTake {
   readonly subject: string;
@@ -14,7 +15,6 @@ interface PendingTake {
 }
 
 const takesMax = 32;
-const connections = 2;
 
 /**
  * Opens a limiter on PostgreSQL 14 or later, over two connections. It decides exactly as the one in memory does, by the clock of the
@@ -33,12 +33,16 @@ class PostgresLimiter implements Limiter {
   readonly #sessions: readonly Session[];
   readonly #takes: readonly Gathering<PendingTake, readonly LimitVerdict[]>[];
   readonly #clock: (() => number) | undefined;
+  readonly #sweeper: Sweeper;
 
   constructor(options: PostgresAdapterOptions) {
     this.#database = new Database(options);
     this.#clock = options.clock;
     const statement = this.#database.statement("spend_1", 8);
-    this.#sessions = Array.from({ length: connections }, () => new Session(this.#database));
+    const open = (): Session => new Session(this.#database);
+    const [first, second] = [open(), open()];
+    this.#sessions = [first, second];
+    this.#sweeper = new Sweeper(this.#database, second, "limits", options.clock);
     this.#takes = this.#sessions.map(
       session =>
         new Gathering({
@@ -70,6 +74,7 @@ class PostgresLimiter implements Limiter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#sweeper[Symbol.dispose]();
     await Promise.all(this.#sessions.map(session => session[Symbol.asyncDispose]()));
   }
 

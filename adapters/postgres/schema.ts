@@ -168,9 +168,9 @@ end $$;
 
 /** What makes each version of the schema of the one before. Functions of former versions stay for processes that run on. */
 const migrations: readonly string[] = [
-  [tables, commitFunctions, readFunctions, sweepFunctions, portFunctions, views].join("\n"),
+  [tables, commitFunctions, readFunctions, portFunctions, views].join("\n"),
   [groups, boardFunctions, dropFunction].join("\n"),
-  [takeFunction, textViews].join("\n"),
+  [takeFunction, sweepFunctions, textViews].join("\n"),
 ];
 
 /** Version of the schema that this version of the package works with. */

@@ -24,7 +24,7 @@ import {
 } from "./commit.ts";
 import { Gathering } from "./gathering.ts";
 import { laneOf, lockOf } from "./locks.ts";
-import { expirySlackMs, type PostgresAdapterOptions } from "./options.ts";
+import type { PostgresAdapterOptions } from "./options.ts";
 import {
   type PendingRead,
   readAnswers,
@@ -35,10 +35,9 @@ import {
   readValues,
 } from "./read.ts";
 import { Database, readTime, Session } from "./session.ts";
-import { sweepParameters } from "./sweep.ts";
+import { Sweeper } from "./sweeper.ts";
 
 const lanes = 4;
-const sweepIntervalMs = 10_000;
 const pageSize = 1_000;
 
 /**
@@ -71,7 +70,7 @@ class PostgresStore implements Store, PartitionLister {
   readonly #sessions: Session[];
   readonly #commits: readonly Gathering<PendingCommit, Outcome>[];
   readonly #reads: Gathering<PendingRead, readonly Rows[]>;
-  readonly #sweeping: NodeJS.Timeout;
+  readonly #sweeper: Sweeper;
 
   constructor(options: PostgresAdapterOptions) {
     const database = new Database(options);
@@ -104,7 +103,7 @@ class PostgresStore implements Store, PartitionLister {
     this.#clock = options.clock ?? Date.now;
     const server = { name: "PostgreSQL", time: () => readTime(this.#pings) };
     this.#serverClock = options.clock === undefined ? new ServerClock(server) : null;
-    this.#sweeping = setInterval(() => void this.#sweep(), sweepIntervalMs).unref();
+    this.#sweeper = new Sweeper(database, this.#session, "records", options.clock);
   }
 
   async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
@@ -171,25 +170,8 @@ class PostgresStore implements Store, PartitionLister {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#sweeping);
+    this.#sweeper[Symbol.dispose]();
     await Promise.all(this.#sessions.map(session => session[Symbol.asyncDispose]()));
-  }
-
-  /** Removes what has expired. What fails is tried again the next time, by this process or another. */
-  async #sweep(): Promise<void> {
-    const statement = this.#database.statement("sweep_1", sweepParameters);
-    const sweep = async (): Promise<number> => {
-      const [[swept = null] = []] = await this.#session.call(statement, [
-        Math.floor(this.now()),
-        expirySlackMs,
-      ]);
-      return Number(swept);
-    };
-    try {
-      while ((await sweep()) > 0);
-    } catch {
-      // See above.
-    }
   }
 }
 

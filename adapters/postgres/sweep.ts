@@ -2,31 +2,26 @@ import { functionSettings } from "./boards.ts";
 
 /** Most rows that one sweep removes of a kind, so that none holds up commits. */
 const sweptMax = 1_000;
+/** Most chunks of files that one sweep removes: 8 MiB. */
+const sweptChunksMax = 32;
 
 /**
- * Removes what nobody can read any more: expired records, rows of tallies, boards and logs that are gone, limits whose window is over,
- * and bytes of blobs that were replaced. It waits for no lock, so that it never stands in a circle.
+ * Remove what nobody can read any more: expired records, rows of tallies, boards and logs that are gone, limits whose window is over,
+ * and bytes of blobs that were replaced. They wait for no lock, so that they never stand in a circle, and return the number of rows that
+ * they removed. Without a time, that of the server counts.
  */
 export const sweepFunctions = `
--- Returns the number of rows that it removed.
-create function sweep_1(p_now bigint, p_slack bigint) returns bigint
+create or replace function sweep_records_1(p_now bigint, p_slack bigint) returns bigint
 ${functionSettings}
 language plpgsql as $$
 declare
   swept bigint := 0;
   rows bigint;
   gone bigint;
-  old uuid;
 begin
   delete from records r where r.ctid = any (array(
-    select x.ctid from records x where x.expire_at < p_now - p_slack
+    select x.ctid from records x where x.expire_at < coalesce(p_now, now_1()) - p_slack
     order by x.expire_at limit ${sweptMax} for update skip locked
-  ));
-  get diagnostics rows = row_count;
-  swept := swept + rows;
-  delete from limits r where r.ctid = any (array(
-    select x.ctid from limits x where x.clear_at < p_now - p_slack
-    order by x.clear_at limit ${sweptMax} for update skip locked
   ));
   get diagnostics rows = row_count;
   swept := swept + rows;
@@ -36,18 +31,54 @@ begin
     swept := swept + rows + 1;
     exit when swept > ${sweptMax};
   end loop;
+  return swept;
+end $$;
+
+create or replace function sweep_limits_1(p_now bigint, p_slack bigint) returns bigint
+${functionSettings}
+language plpgsql as $$
+declare
+  rows bigint;
+begin
+  delete from limits r where r.ctid = any (array(
+    select x.ctid from limits x where x.clear_at < coalesce(p_now, now_1()) - p_slack
+    order by x.clear_at limit ${sweptMax} for update skip locked
+  ));
+  get diagnostics rows = row_count;
+  return rows;
+end $$;
+
+create or replace function sweep_uploads_1(p_now bigint) returns bigint
+${functionSettings}
+language plpgsql as $$
+declare
+  swept bigint := 0;
+  rows bigint;
+  old uuid;
+begin
   for old in
-    select x.id from uploads x where x.clear_at < p_now order by x.clear_at limit 10 for update skip locked
+    select x.id from uploads x where x.clear_at < coalesce(p_now, now_1())
+    order by x.clear_at limit 10 for update skip locked
   loop
     delete from chunks c where c.upload = old and c.number in (
-      select x.number from chunks x where x.upload = old order by x.number limit 100
+      select x.number from chunks x where x.upload = old order by x.number limit ${sweptChunksMax} - swept
     );
     get diagnostics rows = row_count;
-    if rows = 0 then delete from uploads x where x.id = old; end if;
-    swept := swept + rows + 1;
+    swept := swept + rows;
+    exit when swept >= ${sweptChunksMax};
+    delete from uploads x where x.id = old;
+    swept := swept + 1;
   end loop;
   return swept;
 end $$;
+
+-- Removes all of it for processes of the versions before.
+create or replace function sweep_1(p_now bigint, p_slack bigint) returns bigint
+language sql
+set search_path from current
+as $$
+  select sweep_records_1(p_now, p_slack) + sweep_limits_1(p_now, p_slack) + sweep_uploads_1(p_now)
+$$;
 `;
 
 export const dropFunction = `
@@ -80,6 +111,3 @@ begin
   return rows;
 end $$;
 `;
-
-/** Number of the parameters of `sweep_1`. */
-export const sweepParameters = 2;

@@ -1,9 +1,15 @@
 /** Queue, limiter and files on PostgreSQL, beyond what their contracts ask of every adapter. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPostgresQueue } from "../../../adapters/postgres/mod.ts";
+import {
+  createPostgresBlobs,
+  createPostgresLimiter,
+  createPostgresQueue,
+  createPostgresStore,
+} from "../../../adapters/postgres/mod.ts";
 import { storageLimits } from "../../../lib/storage/mod.ts";
 import { connect, freshSchema, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
 
 describe("a PostgreSQL queue", { skip: postgresAvailable() }, () => {
   it("takes from a long queue with as little work as from a short one", async () => {
@@ -30,6 +36,65 @@ describe("a PostgreSQL queue", { skip: postgresAvailable() }, () => {
       ["the rest of those, and new ones", await take(20, 90)],
     ] as const) {
       assert.ok(pages < few, `${what}: ${pages} pages instead of ${few}`);
+    }
+  });
+});
+
+describe("garbage in PostgreSQL", { skip: postgresAvailable() }, () => {
+  it("is removed every 10 s by each part of the adapter, as the clock of the server says", async t => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    const options = { server: server.url, schema };
+    const [start, hour] = [Date.now(), 3_600_000];
+    {
+      const past = { ...options, clock: () => start - hour };
+      await using store = createPostgresStore(past);
+      await using limiter = createPostgresLimiter(past);
+      await store.commit("p", {
+        writes: [
+          { type: "put", key: "old", value: "x", expireAt: start - hour / 2 },
+          { type: "put", key: "live", value: "x", expireAt: start + hour / 2 },
+          { type: "add", key: "t", field: "f", by: 1 },
+        ],
+      });
+      await store.commit("p", { writes: [{ type: "delete", shape: "tally", key: "t" }] });
+      await limiter.take("s", [{ name: "r", limit: 10, windowMs: 1_000 }]);
+    }
+    await server.query(`insert into ${schema}.uploads select gen_random_uuid(), 1 from generate_series(1, 2);
+      insert into ${schema}.chunks select u.id, n, 'x' from ${schema}.uploads u, generate_series(1, 100) n`);
+    // A process that only reads never learns that its clock is an hour ahead.
+    t.mock.method(Date, "now", () => performance.timeOrigin + performance.now() + hour);
+    t.mock.timers.enable({ apis: ["setInterval"] });
+    await using _store = createPostgresStore(options);
+    await using _limiter = createPostgresLimiter(options);
+    await using _blobs = createPostgresBlobs(options);
+    t.mock.timers.tick(10_000);
+    for (const [table, left] of Object.entries({
+      records: 1,
+      fields: 0,
+      removed_heads: 0,
+      limits: 0,
+      uploads: 0,
+      chunks: 0,
+    })) {
+      await until(`${table} are swept`, async () => {
+        const [row] = await server.query(`select count(*)::int as rows from ${schema}.${table}`);
+        return Number(row?.rows) <= left;
+      });
+    }
+    const rows = await server.query(`select convert_from(key, 'UTF8') as key from ${schema}.records`);
+    assert.deepEqual(rows, [{ key: "live" }]);
+  });
+
+  it("of large files is removed in small parts", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    await using blobs = createPostgresBlobs({ server: server.url, schema });
+    assert.equal(await blobs.get("none"), null);
+    await server.query(`insert into ${schema}.uploads values (gen_random_uuid(), 1);
+      insert into ${schema}.chunks select u.id, n, 'x' from ${schema}.uploads u, generate_series(1, 100) n`);
+    for (const sweep of ["sweep_uploads_1(null)", "sweep_1(2, 0)"]) {
+      await server.query(`select ${schema}.${sweep}`);
+      const [row] = await server.query(`select count(*)::int as rows from ${schema}.chunks`);
+      assert.equal(row?.rows, sweep === "sweep_1(2, 0)" ? 36 : 68);
     }
   });
 });
