@@ -62,20 +62,24 @@ class PostgresLimiter implements Limiter {
   ): Promise<readonly LimitVerdict[]> {
     validateTake(subject, rules, cost);
     if (rules.length === 0) return [];
-    const lock = lockOf(`${this.#database.schema} limits`, subject);
+    const lock = this.#lockOf(subject);
     return (await laneOf(this.#takes, lock)?.ask({ subject, lock, rules, cost })) ?? [];
   }
 
   async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
     validateTake(subject, rules);
     if (rules.length === 0) return;
-    const values = [Buffer.from(subject), byteaArray(rules.map(ruleName))];
-    await this.#sessions[0]?.call(this.#database.statement("forget_1", values.length), values);
+    const values = [this.#lockOf(subject), Buffer.from(subject), byteaArray(rules.map(ruleName))];
+    await this.#sessions[0]?.call(this.#database.statement("forget_2", values.length), values);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sweeper[Symbol.dispose]();
     await Promise.all(this.#sessions.map(session => session[Symbol.asyncDispose]()));
+  }
+
+  #lockOf(subject: string): bigint {
+    return lockOf(`${this.#database.schema} limits`, subject);
   }
 
   #values(takes: readonly PendingTake[]): readonly unknown[] {

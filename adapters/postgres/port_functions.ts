@@ -252,3 +252,14 @@ begin
   end loop;
 end $$;
 `;
+
+export const forgetFunction = `
+-- Forgets what a subject has spent. A use that is decided at the same time has read that already, and would write it again.
+create or replace function forget_2(p_lock bigint, p_subject bytea, p_rules bytea[]) returns void
+${functionSettings}
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(p_lock);
+  delete from limits l where l.subject = p_subject and l.rule = any (p_rules);
+end $$;
+`;

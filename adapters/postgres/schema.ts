@@ -3,7 +3,7 @@ import { type Client, DatabaseError } from "pg";
 import { boardFunctions } from "./boards.ts";
 import { commitFunctions } from "./commit.ts";
 import { groupBlocksMax, type MadeSchema, unavailable, versionMin } from "./options.ts";
-import { portFunctions, takeFunction } from "./port_functions.ts";
+import { forgetFunction, portFunctions, takeFunction } from "./port_functions.ts";
 import { readFunctions } from "./read.ts";
 import { dropFunction, sweepFunctions } from "./sweep.ts";
 import { textViews, views } from "./views.ts";
@@ -170,7 +170,7 @@ end $$;
 const migrations: readonly string[] = [
   [tables, commitFunctions, readFunctions, portFunctions, views].join("\n"),
   [groups, boardFunctions, dropFunction].join("\n"),
-  [takeFunction, sweepFunctions, textViews].join("\n"),
+  [takeFunction, forgetFunction, sweepFunctions, textViews].join("\n"),
 ];
 
 /** Version of the schema that this version of the package works with. */

@@ -40,6 +40,45 @@ describe("a PostgreSQL queue", { skip: postgresAvailable() }, () => {
   });
 });
 
+describe("a PostgreSQL limiter", { skip: postgresAvailable() }, () => {
+  it("forgets what was spent although it is spent from at the same time", async () => {
+    const server = await sharedPostgres();
+    const database = await server.freshDatabase();
+    const url = server.urlOf("postgres", database);
+    await using limiter = createPostgresLimiter({ server: url });
+    await using peer = createPostgresLimiter({ server: url });
+    const rule = { name: "r", limit: 10, windowMs: 3_600_000 };
+    await limiter.take("s", [rule]);
+    await peer.reset("other", [rule]);
+    await using holder = await connect(url);
+    await holder.query("select pg_advisory_lock(1)");
+    // The next use has read the units, and waits before it writes them.
+    await server.query(
+      `create function hold() returns trigger language plpgsql as $$
+        begin perform pg_advisory_xact_lock(1); return new; end $$;
+      create trigger hold before insert on grandstand.limits for each row execute function hold()`,
+      url,
+    );
+    const waiting = async (): Promise<number> => {
+      const { rows } = await holder.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+      );
+      return rows.length;
+    };
+    const use = limiter.take("s", [rule]);
+    await until("the use waits", async () => (await waiting()) === 1);
+    let isDone = false;
+    const reset = peer.reset("s", [rule]).then(() => {
+      isDone = true;
+    });
+    await until("the reset waits, or is done", async () => isDone || (await waiting()) === 2);
+    await holder.query("select pg_advisory_unlock(1)");
+    await Promise.all([use, reset]);
+    const [verdict] = await limiter.take("s", [rule]);
+    assert.equal(verdict?.remaining, 9);
+  });
+});
+
 describe("garbage in PostgreSQL", { skip: postgresAvailable() }, () => {
   it("is removed every 10 s by each part of the adapter, as the clock of the server says", async t => {
     const [server, schema] = [await sharedPostgres(), freshSchema()];
