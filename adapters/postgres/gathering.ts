@@ -1,3 +1,4 @@
+import { DatabaseError } from "pg";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, unavailable } from "./options.ts";
 import type { Session } from "./session.ts";
@@ -10,6 +11,8 @@ interface GatheringOptions<I, A> {
   readonly sessions: readonly Session[];
   /** Makes one call for items by a time of `performance`, and answers each, in order. */
   call(session: Session, items: readonly I[], deadline: number): Promise<readonly A[]>;
+  /** Names what an item may have to wait for: a partition or a subject. */
+  keyOf(item: I): unknown;
   unitsOf(item: I): number;
   /** Most units of a call of more than one item. */
   readonly unitsMax: number;
@@ -109,15 +112,20 @@ export class Gathering<I, A> {
         return;
       }
       for (const { reject } of group) reject(error);
-      this.#giveUp(error);
+      this.#giveUp(error, group);
     }
   }
 
-  /** Those who came later would only wait as long again for the same end. */
-  #giveUp(cause: unknown): void {
+  /** Those who came later would only wait as long again for the same end: all, or where the server has answered those of the same keys. */
+  #giveUp(cause: unknown, group: readonly Waiting<I, A>[]): void {
     if (cause instanceof AppError && cause.code === "internal_error") return;
+    const { keyOf } = this.#options;
+    const hasAnswered = cause instanceof AppError && cause.cause instanceof DatabaseError;
+    const keys = new Set(group.map(({ item }) => keyOf(item)));
     const reason = cause instanceof Error ? cause.message : String(cause);
-    for (const { reject } of this.#waiting.splice(0))
-      reject(unavailable(`a call before this one failed (${reason})`, cause));
+    for (const waiting of this.#waiting.splice(0)) {
+      if (hasAnswered && !keys.has(keyOf(waiting.item))) this.#waiting.push(waiting);
+      else waiting.reject(unavailable(`a call before this one failed (${reason})`, cause));
+    }
   }
 }

@@ -49,6 +49,7 @@ class PostgresLimiter implements Limiter {
           sessions: [session],
           call: async (_, takes, deadline) =>
             verdicts(takes, await session.call(statement, this.#values(takes), { deadline })),
+          keyOf: ({ subject }) => subject,
           unitsOf: () => 1,
           unitsMax: takesMax,
         }),

@@ -87,6 +87,7 @@ class PostgresStore implements Store, PartitionLister {
       sessions: readers,
       call: async (session, reads, deadline) =>
         readAnswers(reads, await session.call(read, readValues(reads), { isRead: true, deadline })),
+      keyOf: ({ partition }) => partition,
       unitsOf: readUnits,
       unitsMax: readUnitsMax,
     });
@@ -96,6 +97,7 @@ class PostgresStore implements Store, PartitionLister {
           sessions: [writer],
           call: async (session, commits, deadline) =>
             commitOutcomes(commits, await session.call(commit, commitValues(commits), { deadline })),
+          keyOf: ({ partition }) => partition,
           unitsOf: commitUnits,
           unitsMax: commitUnitsMax,
         }),

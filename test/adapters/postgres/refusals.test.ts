@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Client } from "pg";
 import { Load } from "../../../adapters/conformance/load.ts";
-import { lockOf } from "../../../adapters/postgres/locks.ts";
+import { laneOf, lockOf } from "../../../adapters/postgres/locks.ts";
 import {
   createPostgresBlobs,
   createPostgresLimiter,
@@ -73,6 +73,25 @@ describe("a PostgreSQL server that breaks calls off", {
     await other.query("rollback");
     assert.deepEqual(await store.read("p", [{ type: "record", key: "late" }]), [null]);
     await put(store, "late");
+  });
+
+  it("applies what waits behind a commit that takes too long, but for what waits for the same partition", async () => {
+    const server = await sharedPostgres();
+    const database = await server.freshDatabase();
+    const url = server.urlOf("postgres", database);
+    await using store = createPostgresStore({ server: url });
+    await put(store);
+    const lane = (partition: string): number => Number(laneOf([0, 1, 2, 3], lockOf("grandstand", partition)));
+    const names = Array.from({ length: 100 }, (_, n) => `n${n}`);
+    const neighbour = names.find(name => lane(name) === lane("p")) ?? "";
+    await using other = await connect(url);
+    await other.query(`select pg_advisory_lock(${lockOf("grandstand", "p")})`);
+    const slow = assert.rejects(put(store), { ...unavailable, message: /statement timeout/ });
+    await waitsFor(server, "advisory", database);
+    const same = assert.rejects(put(store), { ...unavailable, message: /a call before this one failed/ });
+    const beside = store.commit(neighbour, { writes: [{ type: "put", key: "k", value: "1" }] });
+    await Promise.all([slow, same]);
+    assert.equal((await beside).ok, true);
   });
 
   it("goes on with the schema where that takes longer than a call", async () => {
