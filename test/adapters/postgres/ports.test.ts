@@ -1,5 +1,7 @@
 /** Queue, limiter and files on PostgreSQL, beyond what their contracts ask of every adapter. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, it } from "node:test";
 import {
   createPostgresBlobs,
@@ -9,6 +11,7 @@ import {
 } from "../../../adapters/postgres/mod.ts";
 import { storageLimits } from "../../../lib/storage/mod.ts";
 import { connect, freshSchema, postgresAvailable, sharedPostgres } from "../../support/postgres.ts";
+import { bundledProgram } from "../../support/program.ts";
 import { until } from "../../support/until.ts";
 
 describe("a PostgreSQL queue", { skip: postgresAvailable() }, () => {
@@ -37,6 +40,28 @@ describe("a PostgreSQL queue", { skip: postgresAvailable() }, () => {
     ] as const) {
       assert.ok(pages < few, `${what}: ${pages} pages instead of ${few}`);
     }
+  });
+
+  it("hands out what a killed process had taken once the lease has ended, and not before", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    let ahead = 0;
+    const clock = (): number => Date.now() + ahead;
+    await using queue = createPostgresQueue({ server: server.url, schema, clock });
+    const ids = await queue.push("t", ["a"]);
+    const script = bundledProgram(new URL("./take_process.ts", import.meta.url));
+    const taker = spawn(process.execPath, [script, server.url, schema], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const [id] = await once(taker.stdout, "data");
+    taker.kill("SIGKILL");
+    await once(taker, "close");
+    assert.equal(`${id}`, `${ids[0]}\n`);
+    const lease = { consumer: "d", limit: 9, leaseMs: 1_000 };
+    assert.deepEqual(await queue.take("t", lease), []);
+    ahead = 60_000;
+    assert.deepEqual(await queue.take("t", lease), [{ id: ids[0], body: "a", attempts: 2 }]);
+    await queue.ack("t", ids);
+    assert.equal(await queue.depth("t"), 0);
   });
 });
 
