@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { sampleSize } from "../support/full.ts";
+import { postgresAvailable, sharedPostgres } from "../support/postgres.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
@@ -59,6 +60,28 @@ function memoryOf({ pid }: Program, field: "VmRSS" | "VmHWM"): number {
   const [, kilobytes = ""] =
     new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) * 1_024;
+}
+
+/** Expects two servers on one store to share files. */
+async function assertShared(t: TestContext, environment: Readonly<Record<string, string>>): Promise<void> {
+  const first = await serve(t, environment);
+  const second = await serve(t, environment, first);
+  const same = "the same bytes".repeat(100_000);
+  const answers = await Promise.all(
+    [first, second, first, second, first, second].map(server => upload(server, same, "same.txt")),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 201]);
+  const [{ data } = { data: null }] = answers;
+  assert.ok(answers.every(each => each.data.id === data.id));
+  const { pathname } = new URL(data.attributes.url);
+  for (const { url } of [first, second]) {
+    const part = await fetch(`${url}${pathname}`, { headers: { range: "bytes=-5" } });
+    assert.deepEqual([part.status, await part.text()], [206, "bytes"]);
+  }
+  const headers = { authorization: first.authorization };
+  const removal = await fetch(`${second.url}/api/v2/assets/${data.id}`, { method: "DELETE", headers });
+  assert.equal(removal.status, 204);
+  assert.equal((await fetch(`${first.url}${pathname}`)).status, 404);
 }
 
 describe("assets of a server", { skip: runtime === undefined ? "nothing is built" : false }, () => {
@@ -120,26 +143,17 @@ describe("assets of a server", { skip: runtime === undefined ? "nothing is built
     assert.equal(((await list.json()) as { meta: { total: number } }).meta.total, 1);
   });
 
-  it("are the same in two processes, equal files once", { skip: redisAvailable() }, async t => {
+  it("are the same in two processes on Redis, equal files once", { skip: redisAvailable() }, async t => {
     const redis = await startRedis();
     t.after(() => redis.kill());
-    const first = await serve(t, { GRANDSTAND_REDIS: redis.url });
-    const second = await serve(t, { GRANDSTAND_REDIS: redis.url }, first);
-    const same = "the same bytes".repeat(100_000);
-    const answers = await Promise.all(
-      [first, second, first, second, first, second].map(server => upload(server, same, "same.txt")),
-    );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 200, 201]);
-    const [{ data } = { data: null }] = answers;
-    assert.ok(answers.every(each => each.data.id === data.id));
-    const { pathname } = new URL(data.attributes.url);
-    for (const { url } of [first, second]) {
-      const part = await fetch(`${url}${pathname}`, { headers: { range: "bytes=-5" } });
-      assert.deepEqual([part.status, await part.text()], [206, "bytes"]);
-    }
-    const headers = { authorization: first.authorization };
-    const removal = await fetch(`${second.url}/api/v2/assets/${data.id}`, { method: "DELETE", headers });
-    assert.equal(removal.status, 204);
-    assert.equal((await fetch(`${first.url}${pathname}`)).status, 404);
+    await assertShared(t, { GRANDSTAND_REDIS: redis.url });
+  });
+
+  it("are the same in two processes on PostgreSQL, equal files once", {
+    skip: postgresAvailable(),
+  }, async t => {
+    const server = await sharedPostgres();
+    const url = server.urlOf("postgres", await server.freshDatabase());
+    await assertShared(t, { GRANDSTAND_POSTGRES: url });
   });
 });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { Config } from "../../runtime/config.ts";
 import { openBlobs } from "../../runtime/services/storage.ts";
+import { postgresAvailable, sharedPostgres } from "../support/postgres.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { s3Available, sharedS3, stopS3 } from "../support/s3.ts";
 
@@ -50,6 +51,14 @@ describe("exported files", () => {
     } finally {
       await server.kill();
     }
+  });
+
+  it("are in PostgreSQL where the state is", { skip: postgresAvailable() }, async () => {
+    const server = await sharedPostgres();
+    const postgres = server.urlOf("postgres", await server.freshDatabase());
+    assert.equal(await isShared({ postgres }), true);
+    const [row] = await server.query("select count(*)::int as blobs from grandstand.blobs", postgres);
+    assert.equal(row?.blobs, 1);
   });
 
   it("are in a bucket that is named", { skip: s3Available() }, async () => {
