@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { failuresConformance } from "../../../adapters/conformance/mod.ts";
 import { createPostgresQueue, createPostgresStore, migratePostgres } from "../../../adapters/postgres/mod.ts";
-import { answerMsMax, closeMsMax } from "../../../adapters/postgres/options.ts";
+import { answerMsMax, closeMsMax, pendingCallsMax } from "../../../adapters/postgres/options.ts";
 import { type PartitionLister, type Store, storageTimes } from "../../../lib/storage/mod.ts";
 import {
   connect,
@@ -169,6 +169,25 @@ describe("a PostgreSQL store whose server fails", { skip: postgresAvailable() },
     assert.deepEqual(
       taken.map(({ body }) => body),
       ["a", "b", "c"],
+    );
+  });
+
+  it("accepts no more calls than it can keep in mind", async () => {
+    await using store = createPostgresStore({ server: server.url, schema: freshSchema() });
+    await put(store);
+    const calls = Array.from({ length: pendingCallsMax + 1 }, () =>
+      store.read("p", [{ type: "record", key: "k" }]).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    );
+    const refusals = (await Promise.all(calls)).filter(error => error !== undefined);
+    const message = "Cannot use PostgreSQL: 20000 calls already wait for it";
+    assert.throws(
+      () => {
+        throw refusals.at(-1);
+      },
+      { ...unavailable, message, retryAfterMs: 1_000 },
     );
   });
 
