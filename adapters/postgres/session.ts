@@ -100,10 +100,10 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  /** Lets the calls under way finish, and closes the connection. */
+  /** Lets the calls under way finish, as far as they do so in the time of one, and closes the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    await this.#last;
+    await inTime(this.#last, performance.now() + answerMsMax);
     this.#opening?.client.cut();
     const client = this.#client;
     this.#client = undefined;

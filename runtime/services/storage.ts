@@ -85,10 +85,7 @@ function unusable(what: string, cause: unknown): Error {
 /** Closes everything, the store last. */
 export async function closeStorage(storage: Storage): Promise<void> {
   const { store, limiter, localLimiter, queue, blobs, close } = storage;
-  await blobs[Symbol.asyncDispose]();
-  await queue[Symbol.asyncDispose]();
-  await limiter[Symbol.asyncDispose]();
-  await localLimiter?.[Symbol.asyncDispose]();
+  await Promise.all([blobs, queue, limiter, localLimiter].map(part => part?.[Symbol.asyncDispose]()));
   await store[Symbol.asyncDispose]();
   await close?.();
 }

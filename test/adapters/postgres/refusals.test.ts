@@ -16,7 +16,7 @@ import {
   createPostgresStore,
   migratePostgres,
 } from "../../../adapters/postgres/mod.ts";
-import { answerMsMax, attemptsMax } from "../../../adapters/postgres/options.ts";
+import { answerMsMax, attemptsMax, closeMsMax } from "../../../adapters/postgres/options.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import {
   asUser,
@@ -92,6 +92,19 @@ describe("a PostgreSQL server that breaks calls off", {
     const beside = store.commit(neighbour, { writes: [{ type: "put", key: "k", value: "1" }] });
     await Promise.all([slow, same]);
     assert.equal((await beside).ok, true);
+  });
+
+  it("is left in the time of one call, however many wait", async () => {
+    const [server, schema] = [await sharedPostgres(), freshSchema()];
+    const queue = createPostgresQueue({ server: server.url, schema });
+    assert.equal(await queue.depth("t"), 0);
+    await using other = await connect(server.url);
+    await other.query(`begin; lock table ${schema}.topics`);
+    const calls = Array.from({ length: 10 }, () => assert.rejects(queue.depth("t"), unavailable));
+    const start = performance.now();
+    await queue[Symbol.asyncDispose]();
+    assertInTime(start, answerMsMax + closeMsMax);
+    await Promise.all(calls);
   });
 
   it("goes on with the schema where that takes longer than a call", async () => {
