@@ -15,6 +15,8 @@ const silenceMsMax = 45_000;
 const hiddenMs = 1_000;
 /** Time between two reads where there is no stream, in ms. */
 const pollMs = 5_000;
+/** The same while nothing of a page is on. */
+const idlePollMs = 30_000;
 
 /** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
 type OpenStream = (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>;
@@ -105,8 +107,20 @@ function reconnectMs({ random }: ClientEnvironment, retryMs: number, failures: n
   return Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax) * (0.5 + 0.5 * random());
 }
 
-function pollPauseMs({ random }: ClientEnvironment): number {
-  return pollMs * (0.8 + 0.4 * random());
+function pollPauseMs({ random }: ClientEnvironment, ms = pollMs): number {
+  return ms * (0.8 + 0.4 * random());
+}
+
+interface Page {
+  readonly livestats?: { readonly state?: string };
+  readonly listings?: { readonly events?: readonly { readonly state?: string }[] };
+}
+
+/** Tests if a document is a page of events of which none runs. */
+function isIdle(document: unknown): boolean {
+  const { livestats, listings } = (document ?? {}) as Page;
+  const events = [...(livestats === undefined ? [] : [livestats]), ...(listings?.events ?? [])];
+  return events.length > 0 && events.every(({ state }) => state !== "current");
 }
 
 /** Yields the document; nothing if it cannot be read. */
@@ -191,6 +205,7 @@ export async function* poll(
       const text = JSON.stringify(document);
       if (text !== last) yield document;
       last = text;
+      if (isIdle(document)) waits = pollPauseMs(environment, idlePollMs);
     } catch (error) {
       if (isAborted()) return;
       if (!(error instanceof GrandstandError && error.retryable)) throw error;

@@ -63,11 +63,15 @@ const milestones = [
 ];
 const actions = ["vote", "ask", "collect"].map(name => ({ name, clientReportable: true }));
 
+/** Five days after the clock of the platform begins, in Unix seconds. */
+const challengeEnd = 1_750_000_000 + 5 * 86_400;
+
 /** A product for each reason for which a shop refuses what it lists, the first one once a fan has it. */
 const products = [
   { id: "scarf", title: "A scarf", limits: { perUser: 1 } },
   { id: "ticket", title: "A ticket", when: { eq: [1, 2] } },
   { id: "cap", title: "The last cap", stock: { type: "limited", quantity: 1 } },
+  { id: "snack", title: "A snack", fulfilment: { type: "coupon", couponId: "snack" } },
   { id: "car", title: "A car", prices: [{ currency: "points", amount: 1_000_000 }] },
 ].map(each => ({
   prices: [{ currency: "points", amount: 1 }],
@@ -101,6 +105,14 @@ export async function waitForFigure({ clock }: ShowWorld, shown: Locator): Promi
   }
 }
 
+/** Hides a page as another tab would, or shows it again. */
+export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(hidden => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, isHidden);
+}
+
 /** Pictures a page into the folder that `PICTURES` names, for somebody to look at. */
 export async function picture(page: Page, name: string): Promise<void> {
   const { PICTURES: folder } = process.env;
@@ -121,6 +133,11 @@ export async function openShowWorld({
     loyalty: {
       [ids.space]: {
         ...loyalty,
+        coupons: [
+          ...loyalty.coupons,
+          { id: "snack", title: "Snack at the bar", type: "shared", code: "NUTS" },
+        ],
+        challenges: loyalty.challenges.map(each => ({ ...each, time: { from: 0, to: challengeEnd } })),
         actions: [...loyalty.actions, ...actions],
         rules: [...loyalty.rules, ...rules],
         products: [...loyalty.products, ...products],

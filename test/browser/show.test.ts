@@ -59,6 +59,16 @@ describe("the show", { skip: browserAvailable() }, () => {
     await card.getByText("Right!").waitFor();
     assert.equal(await card.locator("strong", { hasText: "May" }).count(), 1);
     await card.getByText("<script>alert(1)</script>").waitFor();
+    await world.publish("quiz", {
+      ...question("And when did it end?", "2010", "2014"),
+      correct_option: 1,
+      reveal_answer_on_vote: true,
+    });
+    const second = page.getByRole("article", { name: "And when did it end?" });
+    await second.getByRole("button", { name: "2014" }).click();
+    await second.getByText("Not this time").waitFor();
+    await page.reload();
+    await second.getByText("Not this time").waitFor();
     assert.deepEqual(faults, []);
   });
 
@@ -138,9 +148,18 @@ describe("the show", { skip: browserAvailable() }, () => {
     assert.equal(await password.getAttribute("type"), "password");
     assert.equal(await password.getAttribute("autocomplete"), "current-password");
     await page.getByLabel("Your name").fill("Çağla");
+    // A part that cannot be read is read again.
+    await page.route("**/audience/challenges*", route => route.fulfill({ status: 400, json: {} }));
     await page.getByRole("button", { name: "Join with a name" }).click();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await page.getByRole("heading", { name: "History" }).waitFor();
+    await page.getByRole("heading", { name: "Çağla" }).waitFor();
     await page.getByText("Nothing yet. Vote").waitFor();
+    await page.unroute("**/audience/challenges*");
+    await page.clock.fastForward(11_000);
+    await page.getByRole("heading", { name: "Challenges" }).waitFor();
+    await page.getByText("5 days left").waitFor();
+    await page.getByText("+50 › Silver").waitFor();
     await page.getByRole("link", { name: "Now" }).click();
     await page.locator("article[data-type=poll][data-state=current] button.option").first().click();
     await page.getByText("Counted").first().waitFor();
@@ -164,11 +183,13 @@ describe("the show", { skip: browserAvailable() }, () => {
     });
     assert.equal(bought.status, 201, bought.text);
     await redeem("The last cap").click();
-    await page.locator("p.card").getByText("Sold out").waitFor();
+    await page.locator(".shop > .card").getByText("Sold out").waitFor();
     await product("The last cap").getByText("Sold out").waitFor();
     assert.equal(await redeem("The last cap").getAttribute("aria-disabled"), "true");
     await redeem("A poster").click();
     await page.getByText("On its way: A poster").first().waitFor();
+    await redeem("A snack").click();
+    await page.locator(".shop > .card").getByText("NUTS").waitFor();
     await redeem("A scarf").click();
     for (const [title, reason] of [
       ["A scarf", "You have had as many as there are for each fan"],
@@ -179,6 +200,11 @@ describe("the show", { skip: browserAvailable() }, () => {
       assert.equal(await redeem(title).getAttribute("aria-disabled"), "true", title);
     }
     await assertAccessible(page);
+    await page.getByRole("link", { name: "Me" }).click();
+    await page.getByText("Snack at the bar").waitFor();
+    await page.getByText("NUTS").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "A poster" }).waitFor();
     await page.getByRole("link", { name: "Events" }).click();
     await page.getByRole("link", { name: "Final" }).waitFor();
 
@@ -191,6 +217,10 @@ describe("the show", { skip: browserAvailable() }, () => {
     await page.getByText("Possible again with a connection").first().waitFor();
     await page.getByRole("link", { name: "Board" }).click();
     await page.locator('[data-old="true"] li[data-mine=true]').getByText("Çağla").first().waitFor();
+    await page.getByRole("link", { name: "Me" }).click();
+    const leave = page.getByRole("button", { name: "Sign out" });
+    await leave.and(page.locator('[aria-disabled="true"]')).waitFor();
+    await page.getByText("Possible again with a connection").waitFor();
     await page.unroute("**/live?*");
     await page.context().setOffline(false);
     const token: string = await page.evaluate(

@@ -127,6 +127,25 @@ describe("the show in other pages", { skip: browserAvailable() }, () => {
     const text = "One sentence of many words, again and again. ".repeat(40);
     const id = await world.publish("message", { custom_fields: [field("body", text)] });
     const high = await waitForHeight(frameOf(page), height => height > low + 300);
+    // What is new pushes nothing that is being read, until the fan asks for it.
+    const frame = frameOf(page);
+    const sees = (isUp: boolean) =>
+      frame.waitForFunction(
+        up => Number.parseFloat(document.documentElement.style.getPropertyValue("--above")) > 200 !== up,
+        isUp,
+      );
+    await page.evaluate(() => scrollTo(0, 400));
+    await sees(false);
+    const fresh = await world.publish("poll", question("And now?", "Yes", "No"));
+    const card = page.frameLocator("grandstand-show iframe").getByRole("article", { name: "And now?" });
+    const chip = page.frameLocator("grandstand-show iframe").getByRole("button", { name: "New: And now?" });
+    await chip.waitFor();
+    assert.equal(await card.count(), 0);
+    await chip.click();
+    await card.waitFor();
+    await sees(true);
+    await chip.waitFor({ state: "detached" });
+    await world.change(fresh, { action: "revoke" });
     await world.change(id, { action: "revoke" });
     await waitForHeight(frameOf(page), height => height < high - 300);
     assert.deepEqual(faults, []);

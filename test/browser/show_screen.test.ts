@@ -63,6 +63,19 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       String(sizes),
     );
     assert.equal(await page.locator(".clock").count(), 0, "the end of the show is no deadline");
+    await page.evaluate("globalThis.isOld = true");
+    await page.route("**/live?*", async route => {
+      const response = await route.fetch({
+        headers: { ...route.request().headers(), accept: "application/json" },
+      });
+      await route.fulfill({ json: { ...(await response.json()), page: "another" } });
+    });
+    // The stream is lost, and what is read in its place is of another version.
+    await page.clock.fastForward(50_000);
+    await page.clock.runFor(40_000);
+    await page.waitForFunction("globalThis.isOld === undefined");
+    await page.unroute("**/live?*");
+    await page.getByText("67%").waitFor();
     assert.equal(await page.getByRole("button").count(), 0, "nobody touches a screen");
     await assertAccessible(page);
     await page.context().setOffline(true);
@@ -118,6 +131,12 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
     await page.context().setOffline(false);
     assert.deepEqual(faults, []);
     await world.change(cheer, { action: "stop" });
+    const unknown = await world.publish("hologram", { custom_fields: [field("title", "Ghost")] });
+    await page.goto(`${world.url}/show?event=${world.event}&view=overlay&element=${unknown}`);
+    await page.waitForFunction("document.getElementById('page').childElementCount === 0");
+    await settle(page);
+    assert.equal(await page.locator("main").count(), 0, "no empty box either");
+    await world.change(unknown, { action: "stop" });
   });
 
   it("keeps the answers that the team has chosen below what came after, until their element has stopped", async () => {

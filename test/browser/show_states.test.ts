@@ -12,6 +12,7 @@ import {
   picture,
   question,
   type ShowWorld,
+  setHidden,
   waitForFigure,
 } from "./_show.ts";
 import { assertAccessible, assertFits, holdClock } from "./_studio.ts";
@@ -189,6 +190,18 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     const later = await add("Later", { start_mode: "clock", start_at: tomorrow });
     await running.page.goto(`${world.url}/show?event=${later}`);
     await running.page.getByText(/^Begins /).waitFor();
+    await running.page
+      .getByRole("timer")
+      .getByText(/^23:59:\d\d$/)
+      .waitFor();
+    const encore = await add("Encore", { action: "start", on_demand_duration: 86_400 });
+    const stopped = { type: "events", id: encore, attributes: { action: "stop" } };
+    assert.equal((await world.author("PATCH", `/events/${encore}`, stopped)).status, 204);
+    world.clock.advance(pastCachesMs);
+    await running.page.goto(`${world.url}/show?event=${later}&locale=en#/events`);
+    await running.page.getByRole("link", { name: /Encore/ }).waitFor();
+    const states = await running.page.locator(".events [data-state]").allTextContents();
+    assert.deepEqual(states.slice(-2), ["Planned", "Have a look"], "below those that run and come");
     const id = await add("Gone", {});
     const { page, faults } = await world.visit(`?event=${id}`);
     await page.getByText("Starts when the host is ready").waitFor();
@@ -196,6 +209,8 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     world.clock.advance(pastCachesMs);
     await page.getByText("This show has moved or ended").waitFor();
     await page.getByRole("link", { name: "Final" }).waitFor();
+    await page.clock.runFor(12_000);
+    assert.equal(await page.getByText("No connection.").count(), 0, "it is gone, and asked for no more");
     await picture(page, "moved");
     await page.goto(`${world.url}/show?project=${ids.project}&theme=dark&locale=en`);
     const link = page.getByRole("link", { name: /Go to / });
@@ -265,6 +280,136 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await assertAccessible(page);
     await page.getByRole("link", { name: "Now" }).click();
     await page.getByText("There is no board").nth(1).waitFor();
+    await overtake(other, page);
+    assert.deepEqual(faults, []);
+    await other.dispose();
+  });
+
+  /** Lets somebody overtake the fan of a page far below the leaders, where no list of them changes. */
+  async function overtake({ call, publish, platform, token, clock, url, event }: ShowWorld, page: Page) {
+    async function score(userId: string, points: number): Promise<void> {
+      const place = `/projects/${ids.project}/leaderboards/overall/users/${userId}`;
+      const written = await call(place, { method: "PUT", token, body: { score: points } });
+      assert.equal(written.status, 200, written.text);
+    }
+    for (let index = 0; index < 51; index++) await score(`leader-${index}`, 100 + index);
+    await score("rival", 1);
+    await publish("leaderboard", {
+      custom_fields: [field("leaderboard_id", "overall"), field("limit", 2)],
+    });
+    // A fragment may be anything.
+    await page.goto(`${url}/show?event=${event}#/me/50%`);
+    await page.getByLabel("Your name").fill("Cem");
+    await page.getByRole("button", { name: "Join with a name" }).click();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    const { userId } = await page.evaluate(
+      key => JSON.parse(localStorage.getItem(key) ?? "{}").session,
+      `grandstand:${ids.project}`,
+    );
+    await score(userId, 2);
+    await platform.idle();
+    clock.advance(pastCachesMs);
+    await page.getByRole("link", { name: "Board" }).click();
+    const mine = page.locator("li[data-mine=true]");
+    await mine.locator(".rank").getByText("54").waitFor();
+    await page.getByRole("heading", { name: /^You ≤ 9\d%$/ }).waitFor();
+    await score("rival", 3);
+    await platform.idle();
+    clock.advance(pastCachesMs);
+    await page.clock.fastForward(20_000);
+    await mine.locator(".rank").getByText("55").waitFor();
+    await mine.getByText("Places: -1").waitFor();
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.locator(".element li[data-mine=true] .rank").getByText("55").waitFor();
+    assert.equal(await page.locator(".element:has([data-mine=true]) .rows li").count(), 3);
+  }
+
+  it("makes a guest at a random moment of the first minute in which a running show is seen", async () => {
+    const event = { name: "Soon" };
+    const { json } = await world.author("POST", "/events", {
+      type: "events",
+      attributes: event,
+      relationships: { project: { data: { type: "projects", id: ids.project } } },
+    });
+    const { id } = json.data;
+    world.clock.advance(pastCachesMs);
+    const { page, faults } = await world.visit(`?event=${id}`);
+    let guests = 0;
+    page.on("request", request => {
+      if (request.method() === "POST" && request.url().endsWith("/v1/user")) guests++;
+    });
+    await page.getByText("Starts when the host is ready").waitFor();
+    await page.clock.runFor(61_000);
+    assert.equal(guests, 0, "nothing runs");
+    const started = { type: "events", id, attributes: { action: "start" } };
+    assert.equal((await world.author("PATCH", `/events/${id}`, started)).status, 204);
+    world.clock.advance(pastCachesMs);
+    await page.getByText("The show has begun").waitFor();
+    await setHidden(page, true);
+    await page.clock.runFor(61_000);
+    assert.equal(guests, 0, "nobody sees it");
+    const asked = page.waitForRequest("**/v1/user");
+    await setHidden(page, false);
+    await page.clock.runFor(61_000);
+    await asked;
+    assert.deepEqual(faults, []);
+  });
+
+  it("offers another try where a part of the page is not there, as after an update", async () => {
+    const { page } = await world.visit();
+    await poll(page).waitFor();
+    const part = /\/show\/more-/;
+    await page.route(part, route => route.fulfill({ status: 404, body: "" }));
+    await page.getByRole("link", { name: "Board" }).click();
+    await page.getByText("That did not work: Board").waitFor();
+    await page.getByRole("link", { name: "Now" }).click();
+    await poll(page).waitFor();
+    await page.goto(`${world.url}/show?event=${world.event}&locale=en#/me`);
+    await page.getByText("That did not work: Me").waitFor();
+    await page.unroute(part);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByLabel("Your name").waitFor();
+  });
+
+  it("offers to sign in as the project says: with an account, a name alone, or not at all", async () => {
+    const { page, faults } = await world.visit(`?event=${world.event}#/me`);
+    const [name, mail] = [page.getByLabel("Your name"), page.getByText("Keep your points")];
+    await name.waitFor();
+    assert.equal(await mail.count(), 1);
+    for (const [signIn, names] of [
+      ["name", 1],
+      ["none", 0],
+    ] as const) {
+      const attributes = { services: { show: { signIn } } };
+      const project = { type: "projects", id: ids.project, attributes };
+      assert.equal((await world.author("PATCH", `/projects/${ids.project}`, project)).status, 204);
+      world.clock.advance(pastCachesMs);
+      await page.reload();
+      await page.getByText("How to earn points").waitFor();
+      assert.deepEqual([await name.count(), await mail.count()], [names, 0], signIn);
+    }
+    await page.getByRole("link", { name: "Now" }).click();
+    await poll(page).getByRole("button", { name: "Home" }).click();
+    await poll(page).getByText("Counted").waitFor();
+    const project = { type: "projects", id: ids.project, attributes: { services: { show: {} } } };
+    assert.equal((await world.author("PATCH", `/projects/${ids.project}`, project)).status, 204);
+    world.clock.advance(pastCachesMs);
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows thirty elements, and more further down", async () => {
+    const other = await openShowWorld();
+    for (let index = 1; index <= 32; index++)
+      await other.publish("message", {
+        custom_fields: [field("title", `Word ${index}`), field("body", "x")],
+      });
+    const { page, faults } = await other.visit();
+    await page.getByRole("heading", { name: "Word 32" }).waitFor();
+    const elements = page.getByRole("article");
+    assert.equal(await elements.count(), 30);
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+    await page.getByRole("heading", { name: "Word 1", exact: true }).waitFor();
+    assert.equal(await elements.count(), 32);
     assert.deepEqual(faults, []);
     await other.dispose();
   });
@@ -279,19 +424,26 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     await other.dispose();
   });
 
-  it("counts votes where the browser refuses storage", async () => {
-    const { page, faults } = await world.visit();
-    await page.addInitScript(() => {
+  it("counts votes where the browser refuses storage, and where it is full", async () => {
+    const refuses = () =>
       Object.defineProperty(globalThis, "localStorage", {
         get() {
           throw new DOMException("refused", "SecurityError");
         },
       });
-    });
-    await page.reload();
-    await poll(page).getByRole("button", { name: "Home" }).click();
-    await poll(page).getByText("Counted").waitFor();
-    assert.deepEqual(faults, []);
+    const isFull = () => {
+      Storage.prototype.setItem = () => {
+        throw new DOMException("full", "QuotaExceededError");
+      };
+    };
+    for (const script of [refuses, isFull]) {
+      const { page, faults } = await world.visit();
+      await page.addInitScript(script);
+      await page.reload();
+      await poll(page).getByRole("button", { name: "Home" }).click();
+      await poll(page).getByText("Counted").waitFor();
+      assert.deepEqual(faults, []);
+    }
   });
 
   it("fits long options at 360 px and at 400 %, in forced colours and with reduced motion", async () => {

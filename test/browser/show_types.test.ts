@@ -13,9 +13,10 @@ import {
   picture,
   question,
   type ShowWorld,
+  setHidden,
   waitForFigure,
 } from "./_show.ts";
-import { assertAccessible, assertFits, openPage } from "./_studio.ts";
+import { assertAccessible, assertFits, holdClock, openPage } from "./_studio.ts";
 
 /** Passes requests on, and keeps every byte of the answers. */
 async function openRecorder(target: string) {
@@ -76,6 +77,19 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await waitForFigure(world, card.getByText("33%").first());
     assert.equal(await card.getByText("your vote").count(), 3);
     await picture(page, "poll");
+    // A question with a time of its own closes on the page without another word of the server.
+    const { page: other } = await world.visit();
+    await world.publish("poll", { ...question("Quick?", "Yes", "No"), duration: 60 });
+    const quick = other.getByRole("article", { name: "Quick?" });
+    const timer = quick.getByRole("timer");
+    await timer.getByText(/^0:[45]\d$/).waitFor();
+    await quick.locator(".clock").click();
+    await other
+      .getByRole("status")
+      .getByText(/^0:[345]\d left$/)
+      .waitFor();
+    await other.clock.runFor(61_000);
+    await timer.getByText("Closed").waitFor();
     await world.change(poll, { action: "stop" });
     await card.getByText("Closed").waitFor();
     assert.equal(await vote.count(), 0);
@@ -223,7 +237,11 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     const { page, faults } = await world.visit();
     const card = page.getByRole("article", { name: "Louder!" });
     const reports: number[] = [];
-    page.on("request", request => request.url().endsWith("/action") && reports.push(Date.now()));
+    let profiles = 0;
+    page.on("request", request => {
+      if (request.url().endsWith("/action")) reports.push(Date.now());
+      if (request.url().endsWith("/loyalty/profile")) profiles++;
+    });
     const cheer = card.getByRole("button", { name: "Cheer" });
     await cheer.evaluate(button => {
       for (let tap = 0; tap < 8; tap++) (button as HTMLElement).click();
@@ -231,6 +249,10 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await page.clock.runFor(2_500);
     await waitForFigure(world, card.getByText("Cheers: 2"));
     assert.equal(reports.length, 2);
+    const read = page.waitForRequest("**/loyalty/profile");
+    await page.clock.runFor(6_000);
+    await read;
+    assert.equal(profiles, 2, "as the guest comes, and after both cheers");
     assert.deepEqual(faults, []);
   });
 
@@ -265,6 +287,28 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await page.clock.setSystemTime(Number(now) + 600_000);
     await page.clock.runFor(250);
     await timer.getByText("Now").waitFor();
+
+    // Awake: a slow connection is given its time.
+    await page.getByRole("heading", { name: "Kick-off" }).waitFor();
+    let streams = 0;
+    let connect = (): void => {};
+    const connected = new Promise<void>(resolve => {
+      connect = resolve;
+    });
+    await page.route("**/live?*", async route => {
+      streams++;
+      await connected;
+      await route.continue().catch(() => {});
+    });
+    world.clock.advance(300_000);
+    await page.clock.setSystemTime(Number(now) + 900_000);
+    const asked = page.waitForRequest("**/live?*");
+    await page.clock.runFor(5_000);
+    await asked;
+    connect();
+    await world.publish("message", { custom_fields: [field("title", "Awake"), field("body", "x")] });
+    await page.getByRole("heading", { name: "Awake" }).waitFor();
+    assert.equal(streams, 1, "once for each sleep");
     assert.deepEqual(faults, []);
   });
 
@@ -338,6 +382,42 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await page.locator("dd").getByText("55").first().waitFor();
     await page.getByText("Reached: Silver").waitFor();
     await picture(page, "me");
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows two toasts at once, each for the 5 s in which it is seen, and says how many come", async () => {
+    await world.publish("poll", question("Toasts?", "Yes", "No"));
+    const { page, faults } = await world.visit();
+    const data = ["One", "Two", "Three"].map(title => ({
+      id: title,
+      timestamp: 1,
+      type: "rewardGranted",
+      display: "toast",
+      title: `Toast ${title}`,
+      message: "",
+      payload: { metricChanges: {}, inventoryChanges: { received: [], lost: [] }, milestoneChanges: {} },
+    }));
+    await page.route("**/loyalty/notifications*", route => route.fulfill({ json: { data } }));
+    const toast = (name: string) => page.locator(".toast").getByText(`Toast ${name}`);
+    const option = page.getByRole("article", { name: "Toasts?" }).getByRole("button", { name: "Yes" });
+    await option.waitFor();
+    await setHidden(page, true);
+    await option.click();
+    await toast("Two").waitFor();
+    await page.getByText("+1 more").waitFor();
+    assert.equal(await toast("Three").count(), 0);
+    await holdClock(page);
+    await page.clock.runFor(6_000);
+    assert.equal(await toast("One").count(), 1, "nobody has seen it");
+    await setHidden(page, false);
+    await page.clock.runFor(4_000);
+    assert.equal(await toast("One").count(), 1);
+    await page.clock.runFor(1_500);
+    await toast("One").waitFor({ state: "detached" });
+    await toast("Three").waitFor();
+    assert.equal(await toast("Two").count(), 0);
+    await page.clock.runFor(6_000);
+    await toast("Three").waitFor({ state: "detached" });
     assert.deepEqual(faults, []);
   });
 

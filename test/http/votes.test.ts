@@ -229,6 +229,14 @@ describeOnEveryStore("votes", open => {
     assert.equal((await vote(fan, right, 2, "q1")).json.data.isRight, true);
     assert.equal((await vote(fan, right, 1)).json.data.isRight, false);
     assert.equal((await vote(fan, hidden, 2)).json.data.isRight, undefined);
+    const { data } = (await show.votesOf(fan)).json;
+    assert.deepEqual(
+      data.map(({ elementId, isRight }: Record<string, unknown>) => [elementId, isRight]),
+      [
+        [right, false],
+        [hidden, undefined],
+      ],
+    );
   });
 
   it("of other projects are closed, and texts that are no ids are plain data", async t => {

@@ -54,7 +54,7 @@ import { createUserVerification, type UserVerification } from "./views/verificat
 import type { ElementSource } from "./votes/elements.ts";
 import { createRevealQueue, Reveals } from "./votes/reveals.ts";
 import { Voters } from "./votes/voters.ts";
-import { type OwnVotes, ownVotes } from "./votes/votes.ts";
+import { type ListedVotes, ownVotes } from "./votes/votes.ts";
 import type { WebhookServices } from "./webhooks/services.ts";
 import { createWebhooks, type WebhookAdmin, type Webhooks } from "./webhooks/webhooks.ts";
 
@@ -91,7 +91,7 @@ export interface Loyalty extends UserCommands, UserVerification {
    *
    * @throws {AppError} `not_found` where the user's project has no such event.
    */
-  votes(user: SpaceUser, eventId: string): Promise<readonly OwnVotes[]>;
+  votes(user: SpaceUser, eventId: string): Promise<readonly ListedVotes[]>;
   /** Returns the first page of transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive). */
   history(
     user: SpaceUser,

@@ -280,6 +280,30 @@ describe("a live page", () => {
     );
   });
 
+  it("is polled every 5 s while its event runs, and every 30 s else", async () => {
+    const pauses: number[] = [];
+    const stop = new AbortController();
+    const states = ["current", "past"];
+    const client = createClient({
+      url: "http://club.example",
+      areas: { feeds },
+      random: () => 0.5,
+      timer: (task, ms) => {
+        const soon = setImmediate(task);
+        pauses.push(ms);
+        return () => clearImmediate(soon);
+      },
+      fetch: async () =>
+        Response.json({ ...hello, livestats: { ...hello.livestats, state: states.shift() } }),
+    });
+    const polls = client.feeds.watchEvent(page, { polls: true, signal: stop.signal });
+    for await (const { livestats } of polls) if (livestats.state === undefined) stop.abort();
+    assert.deepEqual(
+      pauses.filter(ms => ms === 5_000 || ms === 30_000),
+      [5_000, 30_000],
+    );
+  });
+
   it("has null for a board that is not there", async () => {
     const network = await openNetwork();
     const client = createClient({ ...network.environment, url: "http://club.example", areas: { feeds } });

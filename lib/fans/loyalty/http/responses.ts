@@ -171,22 +171,20 @@ const ownVotes = {
     v.description("The options that the user chose, with the number of votes for each"),
   ),
 };
+const isRight = v.exactOptional(
+  v.pipe(
+    flag,
+    v.description("True for the right option; left out unless the element tells the answer with the vote"),
+  ),
+);
 export const VoteResponse = reply(
   "VoteReply",
-  v.object({
-    counted: flag,
-    vote: v.object(ownVotes),
-    isRight: v.exactOptional(
-      v.pipe(
-        flag,
-        v.description(
-          "True for the right option; left out unless the element tells the answer with the vote",
-        ),
-      ),
-    ),
-  }),
+  v.object({ counted: flag, vote: v.object(ownVotes), isRight }),
 );
-export const VotesResponse = reply("OwnVotesReply", v.array(named("OwnVotes", v.object(ownVotes))));
+export const VotesResponse = reply(
+  "OwnVotesReply",
+  v.array(named("OwnVotes", v.object({ ...ownVotes, isRight }))),
+);
 export const HistoryResponse = named(
   "LoyaltyHistoryReply",
   v.object({

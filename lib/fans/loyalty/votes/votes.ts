@@ -121,12 +121,18 @@ export interface OwnVotes extends Standing {
   readonly elementId: string;
 }
 
-/** The votes of a user after one of them. */
-export interface CountedVote {
-  readonly vote: OwnVotes;
+interface Verdict {
   /** Tells if every vote names the right option alone. Absent unless the element tells the answer with the vote. */
   readonly isRight?: boolean;
 }
+
+/** The votes of a user after one of them. */
+export interface CountedVote extends Verdict {
+  readonly vote: OwnVotes;
+}
+
+/** The votes of a user in a list of them. */
+export interface ListedVotes extends OwnVotes, Verdict {}
 
 /** Returns the votes of a user for the element of a vote that was counted. */
 export async function countedVote(
@@ -140,10 +146,12 @@ export async function countedVote(
   const isOnly =
     (isNew && isGuarded && element.bounds.perUser === 1) || !isKept(element) || publishedAt === null;
   const standing = isOnly ? own : ((await readOne(store, user, element, publishedAt)) ?? own);
-  const { id: elementId, tellsAnswer, rightOption } = element;
-  const counted = { vote: { elementId, ...standing } };
-  if (!tellsAnswer || rightOption === null) return counted;
-  return { ...counted, isRight: isRightChoice(standing, rightOption) };
+  return { vote: { elementId: element.id, ...standing }, ...verdictOf(element, standing) };
+}
+
+/** Returns whether votes are right, where the element tells the answer with the vote. */
+function verdictOf({ tellsAnswer, rightOption }: VotedElement, standing: Standing): Verdict {
+  return tellsAnswer && rightOption !== null ? { isRight: isRightChoice(standing, rightOption) } : {};
 }
 
 /** Returns the votes of a user for the elements of an event, in the order of the event. */
@@ -151,7 +159,7 @@ export async function ownVotes(
   store: Store,
   elements: ElementSource,
   { user, eventId, now }: { readonly user: SpaceUser; readonly eventId: string; readonly now: number },
-): Promise<readonly OwnVotes[]> {
+): Promise<readonly ListedVotes[]> {
   const event = await elements.elementsOf(eventId);
   const isOwn = event?.spaceId === user.spaceId && (user.projectId ?? event.projectId) === event.projectId;
   if (event === null || !isOwn)
@@ -161,7 +169,7 @@ export async function ownVotes(
   const all = new Map(tallies.flatMap(tally => [...tally]));
   return event.elements.flatMap(element => {
     const standing = standingIn(all, element);
-    return standing === null ? [] : [{ elementId: element.id, ...standing }];
+    return standing === null ? [] : [{ elementId: element.id, ...standing, ...verdictOf(element, standing) }];
   });
 }
 

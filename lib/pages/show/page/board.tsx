@@ -1,14 +1,13 @@
 /** The boards of the project: the leaders, and the fan among the others. */
 
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import type { LeaderboardEntry } from "../../../client/mod.ts";
-import { Rows } from "./parts.tsx";
-import { eventBoard, type Show } from "./show.ts";
-import { boardName, clockTime, t } from "./texts.ts";
+import type { Leaderboard } from "../../../client/mod.ts";
+import { Rows, useOwnRows } from "./parts.tsx";
+import type { Show } from "./show.ts";
+import { boardName, clockTime, days, percent, t } from "./texts.ts";
 
 /** Entries around the fan. */
 const aroundLimit = 5;
+const aroundMs = 15_000;
 
 export function Board({ show, rest }: { readonly show: Show; readonly rest: string }) {
   const { listedBoards: boards } = show;
@@ -34,31 +33,8 @@ export function Board({ show, rest }: { readonly show: Show; readonly rest: stri
 
 function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
   const board = show.boards.get(id)?.value ?? undefined;
-  const around = useSignal<readonly LeaderboardEntry[]>([]);
   const userId = show.fan.value?.userId;
-  const isAmongLeaders = board?.data.some(entry => entry.userId === userId) === true;
-  useEffect(() => {
-    around.value = [];
-    if (userId === undefined || board === undefined || isAmongLeaders) return;
-    const { project, event } = show.data;
-    const wanted = { projectId: project.id, around: userId, limit: aroundLimit };
-    const { leaderboards } = show.client;
-    const listed =
-      event !== null && id.startsWith(eventBoard)
-        ? leaderboards.listEventLeaderboard({
-            ...wanted,
-            eventId: event,
-            leaderboardId: id.slice(eventBoard.length),
-          })
-        : leaderboards.listProjectLeaderboard({ ...wanted, leaderboardId: id });
-    // Somebody without a score has no place yet.
-    listed.then(
-      found => {
-        around.value = found;
-      },
-      () => {},
-    );
-  }, [userId, isAmongLeaders, board === undefined, show.points.value]);
+  const around = useOwnRows(show, { id, leaders: board?.data, limit: aroundLimit, everyMs: aroundMs });
   if (board === undefined)
     return (
       <div aria-busy="true">
@@ -69,18 +45,32 @@ function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
     );
   if (board.data.length === 0) return <p class="card empty">{t("emptyBoard")}</p>;
   const age = show.age();
+  const own = around?.entries.find(entry => entry.userId === userId);
+  const part = own && Math.ceil((100 * own.rank) / Math.max(board.totalCount, own.rank)) / 100;
   return (
     <div class="card" data-old={age > 0}>
+      <Season board={board} />
       <Rows entries={board.data} userId={userId} />
-      {around.value.length > 0 && (
-        <>
-          <h2>{t("you")}</h2>
-          <Rows entries={around.value} userId={userId} />
-        </>
-      )}
       <p class="quiet">
         {t("fans", { count: board.totalCount })} · {t("asOf", { time: clockTime(Date.now() - age) })}
       </p>
+      {around !== null && (
+        <>
+          <h2>
+            {t("you")}
+            {part !== undefined && <span class="note"> ≤ {percent(part)}</span>}
+          </h2>
+          <Rows entries={around.entries} userId={userId} />
+          <p class="quiet">{t("asOf", { time: clockTime(Date.now() - (performance.now() - around.at)) })}</p>
+        </>
+      )}
     </div>
   );
+}
+
+/** The days of the season that the board shows; nothing where it has none. */
+function Season({ board: { meta } }: { readonly board: Leaderboard }) {
+  if (meta.season === undefined) return null;
+  const { startsAt, endsAt } = meta.season;
+  return <p class="quiet">{days(Date.parse(startsAt), Date.parse(endsAt) - 1)}</p>;
 }

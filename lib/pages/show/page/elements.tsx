@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { Ask, Cheer, Rating } from "./answers.tsx";
 import { Choice } from "./choice.tsx";
 import { fieldOf, linkOf, Picture, Rich, savesData, textOf } from "./content.tsx";
-import { type ItemProps, isOpen, Rows, Title, VoteLine } from "./parts.tsx";
+import { type ItemProps, isOpen, Rows, Title, useOwnRows, VoteLine } from "./parts.tsx";
 import { boardOf, type Item, type Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
 import { boardName, duration, locale, number, t } from "./texts.ts";
@@ -174,18 +174,30 @@ function Reward({ show, item }: ItemProps) {
   );
 }
 
+/** Time between two looks of all fans of a show, in ms. */
+const ownRowMs = 60_000;
+
 function Leaders({ show, item }: ItemProps) {
   const id = boardOf(item);
   const limit = Number(fieldOf(item.custom_fields, "limit") ?? 10);
   const isListed = show.listedBoards.includes(id);
   const board = show.boards.get(id)?.value;
+  const userId = show.fan.value?.userId;
+  const leaders = (board?.data ?? []).slice(0, limit);
+  const around = useOwnRows(show, {
+    id,
+    leaders: item.state === "current" ? board?.data : undefined,
+    limit: 1,
+    everyMs: ownRowMs,
+  });
+  const own = [...(board?.data.slice(limit) ?? []), ...(around?.entries ?? [])];
   return (
     <>
       <div class="head">
         <h2 id={`t-${item.id}`}>{t("board")}</h2>
         {isListed && <a href={`#/board/${encodeURIComponent(id)}`}>{boardName(id)}</a>}
       </div>
-      <Rows entries={(board?.data ?? []).slice(0, limit)} userId={show.fan.value?.userId} />
+      <Rows entries={[...leaders, ...own.filter(entry => entry.userId === userId)]} userId={userId} />
       {board?.data.length === 0 && <p class="quiet">{t("emptyBoard")}</p>}
       {!isListed && <p class="quiet">{t("noBoards")}</p>}
     </>

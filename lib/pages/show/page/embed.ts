@@ -60,6 +60,7 @@ class GrandstandShow extends HTMLElement {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }: MessageEvent<ToHost>) => {
       if ("height" in data) frame.style.height = `${data.height}px`;
+      else if ("top" in data) frame.scrollIntoView();
       else {
         const { type, detail } = data;
         this.dispatchEvent(new CustomEvent(`grandstand:${type}`, { detail, bubbles: true, composed: true }));

@@ -17,6 +17,8 @@ export interface ToShow {
 /** What the page says: its height in CSS pixels, or an event for the host. */
 export type ToHost =
   | { readonly height: number }
+  /** The fan asks for the top of the page. */
+  | { readonly top: true }
   | { readonly type: "vote"; readonly detail: CountedVote }
   | { readonly type: "points"; readonly detail: PointsDetail }
   /** The token signed nobody in. */
@@ -54,6 +56,7 @@ export function hostPort(origins: readonly string[]): Promise<MessagePort> {
 export function serveHost(show: Show, port: MessagePort): void {
   const send = (message: ToHost): void => port.postMessage(message);
   followHeight(height => send({ height }));
+  show.ups.subscribe(ups => ups > 0 && send({ top: true }));
   effect(() => {
     const { value: detail } = show.counted;
     if (detail !== null) send({ type: "vote", detail });

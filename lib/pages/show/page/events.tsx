@@ -1,5 +1,6 @@
 /** The events of the project. */
 
+import type { ListedEvent } from "../page_data.ts";
 import type { Show } from "./show.ts";
 import { moment, t } from "./texts.ts";
 
@@ -8,6 +9,18 @@ export function eventAddress(id: string): string {
   const asked = new URLSearchParams(location.search);
   const kept = ["locale", "theme"].flatMap(name => asked.getAll(name).map(value => [name, value]));
   return `?${new URLSearchParams([["event", id], ...kept])}`;
+}
+
+/** The words for the states of events, in the order of the list; events in any other state are over. */
+const words = [
+  ["current", "running"],
+  ["future", "future"],
+  ["on_demand", "lookHere"],
+] as const;
+
+function placeOf({ state }: ListedEvent): number {
+  const place = words.findIndex(([each]) => each === state);
+  return place < 0 ? words.length : place;
 }
 
 export function Events({
@@ -25,14 +38,13 @@ export function Events({
     each.id === event && state !== null ? { ...each, state } : each,
   );
   const now = show.time.now();
-  const order = ["current", "future", "past"];
   // An event that has gone is in the list that came with the page.
   const left = show.refusal.value === null ? events : events.filter(({ id }) => id !== event);
-  const sorted = [...left].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-  const words = note ?? (sorted.length === 0 ? t("noShow") : undefined);
+  const sorted = [...left].sort((a, b) => placeOf(a) - placeOf(b));
+  const text = note ?? (sorted.length === 0 ? t("noShow") : undefined);
   return (
     <section class="events">
-      {words !== undefined && <p class="card empty">{words}</p>}
+      {text !== undefined && <p class="card empty">{text}</p>}
       {sorted.length > 0 && (
         <>
           <h2>{t("otherShows", { name: project.name })}</h2>
@@ -46,7 +58,7 @@ export function Events({
                 >
                   <strong dir="auto">{name}</strong>
                   <span class="state" data-state={state}>
-                    {t(state === "current" ? "running" : state === "future" ? "future" : "past")}
+                    {t(words.find(([each]) => each === state)?.[1] ?? "past")}
                   </span>
                   {at !== null && <span class="quiet">{moment(at * 1_000, now)}</span>}
                 </a>

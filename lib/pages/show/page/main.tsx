@@ -1,7 +1,7 @@
 /** The page: reads its data, applies the theme, and shows the place that the address names. */
 
 import { signal, useSignal } from "@preact/signals";
-import { type ComponentType, render } from "preact";
+import { type ComponentType, type JSX, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { textOn } from "../../shared/colours.ts";
 import { type Preview, receivePreviews } from "../../shared/page/preview.ts";
@@ -48,7 +48,28 @@ function readHash(): string {
 
 function placeOf(text: string): readonly [Place, string] {
   const [, name = "", rest = ""] = /^#\/?([a-z]*)\/?(.*)$/.exec(text) ?? [];
-  return [places.find(each => each === name) ?? "now", decodeURIComponent(rest)];
+  return [places.find(each => each === name) ?? "now", decoded(rest)];
+}
+
+/** Fragments are typed, too. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Returns what is in place of a part that could not be loaded: the page is older than the platform, or the network is gone. */
+function missing(part: Place | "signIn"): () => JSX.Element {
+  return () => (
+    <div class="card empty">
+      <p>{t("failed", { reason: t(part) })}</p>
+      <button type="button" onClick={() => location.reload()}>
+        {t("retry")}
+      </button>
+    </div>
+  );
 }
 
 function App({ show }: { readonly show: Show }) {
@@ -59,15 +80,13 @@ function App({ show }: { readonly show: Show }) {
   });
   useEffect(() => {
     let isLeft = false;
-    viewOf(place).then(
-      View => {
+    viewOf(place)
+      .catch(() => missing(place))
+      .then(View => {
         if (isLeft) return;
         setView({ place, View });
         if (view.place !== place) document.querySelector("main")?.focus();
-      },
-      // A part that could not be loaded: the page is old, or the network is gone.
-      () => !isLeft && history.back(),
-    );
+      });
     return () => {
       isLeft = true;
     };
@@ -147,7 +166,9 @@ function Ended({ show }: { readonly show: Show }) {
       ({ signIn }) => {
         form.value = signIn;
       },
-      () => {},
+      () => {
+        form.value = missing("signIn");
+      },
     );
   }, [isOpen]);
   const { value: SignIn } = form;

@@ -41,9 +41,18 @@ interface NoticeProps {
 function Toast({ notice: { title, message }, onSeen }: NoticeProps) {
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {
-    if (isHeld || document.hidden) return;
-    const timer = setTimeout(onSeen, shownMs);
-    return () => clearTimeout(timer);
+    if (isHeld) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    function count(): void {
+      clearTimeout(timer);
+      if (!document.hidden) timer = setTimeout(onSeen, shownMs);
+    }
+    count();
+    document.addEventListener("visibilitychange", count);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", count);
+    };
   }, [isHeld]);
   return (
     <div class="toast" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>

@@ -1,12 +1,14 @@
 /** What is on now: the published elements, newest first. */
 
-import { useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { titleOf } from "./content.tsx";
 import { Element } from "./elements.tsx";
 import { Events, eventAddress } from "./events.tsx";
 import type { Show } from "./show.ts";
-import { moment, t } from "./texts.ts";
+import { useTimeLeft } from "./show_time.ts";
+import { duration, moment, t, timeLeft } from "./texts.ts";
 
 /** Elements that are shown at first, and that each step down adds. */
 const step = 30;
@@ -21,42 +23,48 @@ function Timeline({ show }: { readonly show: Show }) {
   const count = useSignal(step);
   const fresh = useSignal<string | null>(null);
   const known = useRef<ReadonlySet<string> | null>(null);
+  const top = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
+  const isUp = useSignal(true);
   const ids = show.ids.value;
   const isLoaded = show.isLoaded.value;
+  const { current: before } = known;
+  // A frame as high as its content keeps no place: what is new waits until the fan is at the top.
+  const isHeld = before !== null && !isUp.value && "embedded" in document.documentElement.dataset;
+  const seen = isHeld ? ids.filter(id => before.has(id)) : ids;
   useEffect(() => {
     if (!isLoaded) return;
-    const { current: before } = known;
-    known.current = new Set(ids);
     const added = before === null ? undefined : ids.findLast(id => !before.has(id));
-    const item = added === undefined ? undefined : show.items.get(added)?.value;
-    if (added === undefined || item === undefined) return;
-    if (scrollY > 80) fresh.value = added;
-  }, [ids, isLoaded]);
-  useEffect(() => {
-    const { current: target } = end;
-    if (target === null) return;
-    const watcher = new IntersectionObserver(entries => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) count.value += step;
-    });
-    watcher.observe(target);
-    return () => watcher.disconnect();
-  }, [isLoaded]);
+    if (!isHeld) known.current = new Set(ids);
+    if (isUp.value) fresh.value = null;
+    else if (added !== undefined) fresh.value = added;
+  }, [ids, isLoaded, isUp.value]);
+  useVisible(end, isLoaded, isVisible => {
+    if (isVisible) count.value += step;
+  });
+  useVisible(top, isLoaded, isVisible => {
+    isUp.value = isVisible;
+  });
   if (!isLoaded) return <Skeleton show={show} />;
   const roots =
     show.only === null
-      ? ids.filter(id => !ids.includes(show.items.get(id)?.peek().parent ?? ""))
-      : ids.filter(id => id === show.only);
+      ? seen.filter(id => !ids.includes(show.items.get(id)?.peek().parent ?? ""))
+      : seen.filter(id => id === show.only);
   const shown = roots.toReversed().slice(0, count.value);
   function goUp(): void {
+    const id = fresh.value;
     scrollTo({ top: 0 });
-    document.getElementById(`e-${fresh.value}`)?.querySelector("button")?.focus({ preventScroll: true });
-    fresh.value = null;
+    show.ups.value++;
+    isUp.value = true;
+    setTimeout(() =>
+      document.getElementById(`e-${id}`)?.querySelector("button")?.focus({ preventScroll: true }),
+    );
   }
   const { value: freshId } = fresh;
   const freshItem = freshId === null ? undefined : show.items.get(freshId)?.value;
   return (
     <>
+      <div ref={top} class="hidden" />
       {freshItem !== undefined && (
         <button type="button" class="chip" onClick={goUp}>
           <span dir="auto">{t("newElement", { title: titleOf(freshItem) })}</span>{" "}
@@ -80,6 +88,21 @@ function Timeline({ show }: { readonly show: Show }) {
       <div ref={end} />
     </>
   );
+}
+
+/** Tells whether an element is in the visible part of the page, and whenever that changes. */
+function useVisible(
+  element: RefObject<HTMLElement | null>,
+  isDrawn: boolean,
+  tell: (isVisible: boolean) => void,
+): void {
+  useEffect(() => {
+    const { current: target } = element;
+    if (target === null) return;
+    const watcher = new IntersectionObserver(entries => tell(entries.at(-1)?.isIntersecting === true));
+    watcher.observe(target);
+    return () => watcher.disconnect();
+  }, [isDrawn]);
 }
 
 function Skeleton({ show }: { readonly show: Show }) {
@@ -112,18 +135,31 @@ function Next({ show }: { readonly show: Show }) {
     <section class="card next">
       <p class="quiet">{t(next.state === "current" ? "running" : "future")}</p>
       <h2 dir="auto">{next.name}</h2>
-      {next.state !== "current" && (
-        <p>
-          {next.start_at === null || next.start_at * 1_000 < show.time.now()
-            ? t("byHand")
-            : t("begins", { time: moment(next.start_at * 1_000, show.time.now()) })}
-        </p>
-      )}
+      {next.state !== "current" && <Beginning show={show} at={(next.start_at ?? 0) * 1_000} />}
       {!isHere && (
         <a class="button main" href={eventAddress(next.id)}>
           {t("nextShow", { name: next.name })}
         </a>
       )}
     </section>
+  );
+}
+
+/** Longest time that is counted down by the second, in ms. */
+const countedMs = 86_400_000;
+
+/** When an event begins, and how long that is from now; 0: when its host says so. */
+function Beginning({ show, at }: { readonly show: Show; readonly at: number }) {
+  const left = useTimeLeft(show.time, at);
+  const isDue = useComputed(() => left.value <= 0);
+  const text = useComputed(() => (left.value < countedMs ? duration(left.value) : timeLeft(left.value)));
+  if (isDue.value) return <p>{t("byHand")}</p>;
+  return (
+    <>
+      <p>{t("begins", { time: moment(at, show.time.now()) })}</p>
+      <p class="countdown" role="timer">
+        {text}
+      </p>
+    </>
   );
 }

@@ -1,8 +1,8 @@
 /** What several parts have: a title, the time left, what has become of the fan's vote, and the rows of a board. */
 
-import { type Signal, useComputed } from "@preact/signals";
-import { useRef } from "preact/hooks";
-import type { LeaderboardEntry } from "../../../client/mod.ts";
+import { type Signal, useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { GrandstandError, type LeaderboardEntry } from "../../../client/mod.ts";
 import { titleOf } from "./content.tsx";
 import type { Item, Show, Stat } from "./show.ts";
 import { useSeconds, useTimeLeft } from "./show_time.ts";
@@ -150,6 +150,58 @@ export function Moved({ by }: { readonly by: number }) {
       <span class="hidden">{t("places", { count: by > 0 ? `+${number(count)}` : number(by) })}</span>
     </span>
   );
+}
+
+interface OwnRowsOptions {
+  readonly id: string;
+  /** Undefined: the rows are not asked for. */
+  readonly leaders: Entries | undefined;
+  readonly limit: number;
+  /** Time between two looks, in ms. */
+  readonly everyMs: number;
+}
+
+interface OwnRows {
+  readonly entries: readonly LeaderboardEntry[];
+  /** When they were read, by `performance.now()`. */
+  readonly at: number;
+}
+
+/** Returns the fan's row of a board with those around it, of a fan who is not among the leaders. It changes without them. */
+export function useOwnRows(show: Show, { id, leaders, limit, everyMs }: OwnRowsOptions): OwnRows | null {
+  const rows = useSignal<OwnRows | null>(null);
+  const userId = show.fan.value?.userId;
+  const isAsked = userId !== undefined && leaders !== undefined && !has(leaders, userId);
+  useEffect(() => {
+    if (!isAsked) return;
+    let timer: ReturnType<typeof setTimeout>;
+    let isLeft = false;
+    async function read(): Promise<void> {
+      if (!document.hidden) {
+        try {
+          const entries = await show.listAround(id, userId ?? "", limit);
+          if (!isLeft) rows.value = { entries, at: performance.now() };
+        } catch (error) {
+          // Somebody without a score has no place yet.
+          if (!isLeft && error instanceof GrandstandError && error.code === "not_found") rows.value = null;
+        }
+      }
+      if (!isLeft) timer = setTimeout(() => void read(), everyMs * (0.8 + 0.4 * Math.random()));
+    }
+    void read();
+    return () => {
+      isLeft = true;
+      clearTimeout(timer);
+    };
+  }, [id, userId, isAsked, show.points.value]);
+  const { value: found } = rows;
+  return isAsked && found !== null && has(found.entries, userId) ? found : null;
+}
+
+type Entries = readonly LeaderboardEntry[];
+
+function has(entries: Entries, id: string): boolean {
+  return entries.some(({ userId }) => userId === id);
 }
 
 /** The rows of a board, the fan's own one marked. */

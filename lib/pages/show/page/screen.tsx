@@ -1,7 +1,7 @@
 /** The show on a big screen, and over the picture of a broadcast: from public feeds alone, for people who look and do not touch. */
 
 import { useComputed, useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Qr } from "../../shared/page/qr.tsx";
 import { fieldOf, linkOf, Picture, Rich, textOf, titleOf } from "./content.tsx";
@@ -88,6 +88,10 @@ function hasResults({ content_type: type }: Item): boolean {
   return choices.has(type) || type === "rating";
 }
 
+function isDrawn(item: Item | undefined): boolean {
+  return item !== undefined && (item.content_type === "group" || contents.has(item.content_type));
+}
+
 /** Returns the element of the address, or else the latest one on air, or the latest result; of a group its elements in turn. */
 function useShown(show: Show): Item | undefined {
   const turn = useSignal(0);
@@ -99,12 +103,14 @@ function useShown(show: Show): Item | undefined {
   }, []);
   const ids = show.ids.value;
   const itemOf = (id: string): Item | undefined => show.items.get(id)?.value;
-  const roots = ids
+  // What it cannot draw is left out.
+  const drawn = ids.filter(each => isDrawn(itemOf(each)));
+  const roots = drawn
     .filter(each => (show.only === null ? !ids.includes(itemOf(each)?.parent ?? "") : each === show.only))
     .flatMap(each => itemOf(each) ?? []);
   const item = roots.findLast(({ state }) => state === "current") ?? roots.findLast(hasResults);
   if (item?.content_type !== "group") return item;
-  const parts = ids.filter(each => itemOf(each)?.parent === item.id);
+  const parts = drawn.filter(each => itemOf(each)?.parent === item.id);
   return itemOf(parts[turn.value % parts.length] ?? "");
 }
 
@@ -146,36 +152,39 @@ function Join({
   );
 }
 
-function Content({ show, item, isOverlay }: ItemProps & { readonly isOverlay: boolean }) {
-  const { content_type: type, custom_fields: fields } = item;
-  if (choices.has(type)) return <Choice show={show} item={item} />;
-  switch (type) {
-    case "rating":
-      return <Rating show={show} item={item} />;
-    case "cheer":
-      return <Cheer show={show} item={item} />;
-    case "countdown":
-      return <Countdown show={show} item={item} />;
-    case "ask":
-      return <Answers item={item} />;
-    case "message":
-      return (
-        <>
-          {textOf(fields, "title") !== "" && <Title item={item} />}
-          <Rich text={textOf(fields, "body")} />
-        </>
-      );
-    case "media":
-      return <Media item={item} />;
-    case "cta":
-      return <Action item={item} isOverlay={isOverlay} />;
-    case "reward":
-      return <Reward show={show} item={item} isOverlay={isOverlay} />;
-    case "leaderboard":
-      return <Leaders show={show} item={item} />;
-    default:
-      return null;
-  }
+interface ContentProps extends ItemProps {
+  readonly isOverlay: boolean;
+}
+
+const contents: ReadonlyMap<string, ComponentType<ContentProps>> = new Map<
+  string,
+  ComponentType<ContentProps>
+>([
+  ...[...choices].map(type => [type, Choice] as const),
+  ["rating", Rating],
+  ["cheer", Cheer],
+  ["countdown", Countdown],
+  ["ask", Answers],
+  ["message", Message],
+  ["media", Media],
+  ["cta", Action],
+  ["reward", Reward],
+  ["leaderboard", Leaders],
+]);
+
+function Content(props: ContentProps) {
+  const View = contents.get(props.item.content_type);
+  return View === undefined ? null : <View {...props} />;
+}
+
+function Message({ item }: ItemProps) {
+  const { custom_fields: fields } = item;
+  return (
+    <>
+      {textOf(fields, "title") !== "" && <Title item={item} />}
+      <Rich text={textOf(fields, "body")} />
+    </>
+  );
 }
 
 function Title({ item, children }: { readonly item: Item; readonly children?: ComponentChildren }) {
@@ -356,7 +365,7 @@ function Media({ item }: { readonly item: Item }) {
 }
 
 /** Over a picture there is no column for codes, so that the element has its own. */
-function Action({ item, isOverlay }: { readonly item: Item; readonly isOverlay: boolean }) {
+function Action({ item, isOverlay }: ContentProps) {
   const url = linkOf(fieldOf(item.custom_fields, "url"));
   return (
     <div class="beside">
@@ -370,7 +379,7 @@ function Action({ item, isOverlay }: { readonly item: Item; readonly isOverlay: 
   );
 }
 
-function Reward({ show, item, isOverlay }: ItemProps & { readonly isOverlay: boolean }) {
+function Reward({ show, item, isOverlay }: ContentProps) {
   const amount = Number(fieldOf(item.custom_fields, "amount") ?? 0);
   const page = new URL(`?event=${show.data.event}`, location.href).href;
   return (

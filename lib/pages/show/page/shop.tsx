@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { GrandstandError } from "../../../client/mod.ts";
-import { Picture } from "./content.tsx";
+import { linkOf, Picture } from "./content.tsx";
 import type { Show } from "./show.ts";
 import { number, t } from "./texts.ts";
 
@@ -22,9 +22,31 @@ function refused(
   );
 }
 
+export type UserCoupon = Awaited<ReturnType<Show["client"]["loyalty"]["getCoupon"]>>;
+
+/** What a coupon is for, and its code as soon as there is one. */
+export function Coupon({ coupon: { title, link, coupon_code: code } }: { readonly coupon: UserCoupon }) {
+  const address = linkOf(link);
+  return (
+    <p class="row">
+      <span dir="auto">
+        {address === null || link === "" ? (
+          title
+        ) : (
+          <a href={address} target="_blank" rel="noopener noreferrer">
+            {title}
+          </a>
+        )}
+      </span>
+      <strong dir="ltr">{code || "–"}</strong>
+    </p>
+  );
+}
+
 export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
   const products = useSignal<readonly Product[] | null>(null);
   const note = useSignal("");
+  const coupon = useSignal<UserCoupon | null>(null);
   const fan = show.fan.value;
   const isLost = show.lost.value !== null;
   useEffect(() => {
@@ -37,10 +59,12 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
     );
   }, [fan, show.points.value]);
   async function redeem({ productId, title, prices }: Product, currency: string): Promise<void> {
+    coupon.value = null;
     try {
       const body = { quantity: 1, ...(prices.length > 1 && { currency }) };
-      const { status } = await show.client.audience.redeemAudienceProduct({ productId, body });
+      const { status, fulfilment } = await show.client.audience.redeemAudienceProduct({ productId, body });
       note.value = t(status === "completed" ? "redeemed" : "pending", { title });
+      coupon.value = fulfilment.coupon;
       await show.acted();
     } catch (error) {
       const code = error instanceof GrandstandError ? error.code : "";
@@ -49,14 +73,19 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
       note.value =
         known === undefined ? t("failed", { reason: error instanceof Error ? error.message : "" }) : t(known);
     }
-    show.say(note.value);
+    show.say([note.value, coupon.value?.coupon_code ?? ""].join(" ").trim());
   }
   if (fan === null) return <p class="card empty">{t("noHistory")}</p>;
   if (products.value === null) return <div class="card skeleton" aria-busy="true" />;
   return (
     <section class="shop">
       <h2>{t("shop")}</h2>
-      {note.value !== "" && <p class="card">{note}</p>}
+      {note.value !== "" && (
+        <div class="card">
+          <p>{note}</p>
+          {coupon.value !== null && <Coupon coupon={coupon.value} />}
+        </div>
+      )}
       {products.value.length === 0 && <p class="card empty">{t("noProducts")}</p>}
       <ul>
         {products.value.map(product => (

@@ -10,6 +10,7 @@ import {
   GrandstandError,
   identity,
   type Leaderboard,
+  type LeaderboardEntry,
   type LiveEvent,
   type LiveLoss,
   leaderboards,
@@ -36,7 +37,9 @@ const arrivalMs = 60_000;
 /** Time in which answers that were right are paid, in ms. */
 const settledMs = 2_000;
 /** Time after which a refused stream or feed is asked for again, in ms. */
-const againMs = 5_000;
+export const againMs = 5_000;
+/** Time in which what cheers win is read once, in ms. */
+const cheersMs = 5_000;
 
 export interface Notice {
   readonly id: string;
@@ -119,8 +122,13 @@ export class Show {
   readonly counted = signal<CountedVote | null>(null);
   /** What the live region says. */
   readonly said = signal("");
+  /** How often the fan has asked for the top of the page. */
+  readonly ups = signal(0);
   #heardAt = performance.now();
   #arrival: ReturnType<typeof setTimeout> | undefined;
+  /** True once a fan was here, or has arrived. */
+  #hasArrived = false;
+  #cheering: ReturnType<typeof setTimeout> | undefined;
   #watching = new AbortController();
   #joining: Promise<FanUser> | null = null;
   #admitted: Promise<void> = Promise.resolve();
@@ -157,7 +165,13 @@ export class Show {
       join: () => this.join(),
       acted: vote => {
         this.counted.value = vote;
-        return this.acted();
+        // Fans cheer each second.
+        if (this.items.get(vote.elementId)?.peek().content_type !== "cheer") void this.acted();
+        else
+          this.#cheering ??= setTimeout(() => {
+            this.#cheering = undefined;
+            void this.acted();
+          }, cheersMs);
       },
     });
   }
@@ -187,8 +201,8 @@ export class Show {
     this.follow();
     const fan = await this.client.session.user();
     if (fan !== null && this.fan.value === null) this.#setFan(fan);
-    if (this.event?.state === "current")
-      this.#arrival = setTimeout(() => void this.#arrive(), Math.random() * arrivalMs);
+    this.eventState.subscribe(() => this.#expect());
+    document.addEventListener("visibilitychange", () => this.#expect());
     setInterval(() => {
       // The next round reads what this one could not.
       if (!document.hidden && this.fan.value !== null)
@@ -198,14 +212,14 @@ export class Show {
         );
     }, noticesMs);
     // What a device that slept shows is old.
-    setInterval(() => this.time.sleptFor() > 0 && this.retry(), 1_000);
+    setInterval(() => this.time.wokeUp() && this.retry(), 1_000);
   }
 
   #setFan(fan: FanUser | null): void {
     const before = this.fan.value;
     this.fan.value = fan;
     // A fan who signs out becomes a guest with the next vote at the earliest.
-    clearTimeout(this.#arrival);
+    this.#hasArrived = true;
     if (fan !== null) this.ended.value = null;
     // What a guest has goes over to the account.
     this.votes.belongTo(fan?.userId ?? null, before?.provider === "anonymous" ? before.userId : null);
@@ -273,6 +287,17 @@ export class Show {
     if (texts.length > 0) this.say(texts.join(". "));
   }
 
+  /** Reads the entries of a board around a fan. @throws {GrandstandError} */
+  async listAround(id: string, around: string, limit: number): Promise<readonly LeaderboardEntry[]> {
+    const { leaderboards } = this.client;
+    const { project, event } = this.data;
+    const wanted = { projectId: project.id, around, limit };
+    if (event === null || !id.startsWith(eventBoard))
+      return await leaderboards.listProjectLeaderboard({ ...wanted, leaderboardId: id });
+    const leaderboardId = id.slice(eventBoard.length);
+    return await leaderboards.listEventLeaderboard({ ...wanted, eventId: event, leaderboardId });
+  }
+
   /** Removes a notice that was seen. */
   seen(id: string): void {
     this.notices.value = this.notices.value.filter(notice => notice.id !== id);
@@ -294,11 +319,18 @@ export class Show {
     void this.#watch();
   }
 
-  async #arrive(): Promise<void> {
-    // At Me fans say who they are.
-    if (document.hidden || this.fan.value !== null || location.hash.startsWith("#/me")) return;
-    // The first vote tries again, and says what is wrong.
-    await this.join().catch(() => {});
+  /** Lets the fan arrive at a random moment of the first minute in which the page of a running show is seen. */
+  #expect(): void {
+    const state = this.eventState.peek() ?? this.event?.state;
+    if (this.#hasArrived || this.#arrival !== undefined || document.hidden || state !== "current") return;
+    this.#arrival = setTimeout(() => {
+      this.#arrival = undefined;
+      // Seen again, the page has another first minute.
+      if (this.#hasArrived || document.hidden) return;
+      this.#hasArrived = true;
+      // At Me fans say who they are. The first vote tries again, and says what is wrong.
+      if (!location.hash.startsWith("#/me")) this.join().catch(() => {});
+    }, Math.random() * arrivalMs);
   }
 
   /** Shows new notices, and returns their titles. */
@@ -365,11 +397,14 @@ export class Show {
       }
     } catch (error) {
       if (watching.aborted) return;
+      if (error instanceof GrandstandError && error.code === "not_found") {
+        this.refusal.value = { kind: "moved" };
+        this.lost.value = null;
+        return;
+      }
       const retryMs = againMs * (0.5 + Math.random());
       onLost({ cause: error, retryMs });
-      if (error instanceof GrandstandError && error.code === "not_found")
-        this.refusal.value = { kind: "moved" };
-      else setTimeout(() => watching.aborted || void this.#watch(), retryMs);
+      setTimeout(() => watching.aborted || void this.#watch(), retryMs);
     }
   }
 

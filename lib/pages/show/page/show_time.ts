@@ -10,6 +10,7 @@ const sleptMs = 1_000;
 export class ShowTime {
   #offset = Number.NEGATIVE_INFINITY;
   #lead = 0;
+  #leadSeen = leadOfClock();
 
   /** Takes a time of the server, in Unix ms. Documents arrive late, never early, so the latest is the truest. */
   hear(serverNow: number): void {
@@ -22,6 +23,14 @@ export class ShowTime {
   sleptFor(): number {
     const ms = leadOfClock() - this.#lead;
     return ms > sleptMs ? ms : 0;
+  }
+
+  /** Returns true once after each sleep, unless the server was heard since. */
+  wokeUp(): boolean {
+    const lead = leadOfClock();
+    const isNew = lead - this.#leadSeen > sleptMs;
+    this.#leadSeen = lead;
+    return isNew && this.sleptFor() > 0;
   }
 
   /** Returns the server's time, in Unix ms. */

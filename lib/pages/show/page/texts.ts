@@ -90,6 +90,11 @@ export function clockTime(at: number): string {
   return new Intl.DateTimeFormat(locale.value, { timeStyle: "medium" }).format(at);
 }
 
+/** Writes the days from one to another, both included. */
+export function days(from: number, to: number): string {
+  return new Intl.DateTimeFormat(locale.value, { dateStyle: "medium" }).formatRange(from, to);
+}
+
 /** Writes a duration such as `1:05`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
@@ -97,6 +102,21 @@ export function duration(ms: number): string {
   const [hours = 0, minutes = 0, rest = 0] = parts;
   const two = (part: number): string => String(part).padStart(2, "0");
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}
+
+/** Units of time from the longest, in ms. */
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** Writes how long something goes on, in its longest unit. */
+export function timeLeft(ms: number): string {
+  const [unit, long] = units.find(([, each]) => ms >= each) ?? units[2];
+  const form = { style: "unit", unit, unitDisplay: "long" } as const;
+  const time = new Intl.NumberFormat(locale.value, form).format(Math.max(1, Math.round(ms / long)));
+  return t("left", { time });
 }
 
 export function countryName(code: string): string {

@@ -69,7 +69,7 @@ interface VotesOptions {
   /** Lets the fan have a session. */
   join(): Promise<FanUser>;
   /** Follows the effects of a vote that was counted. */
-  acted(vote: CountedVote): Promise<void>;
+  acted(vote: CountedVote): void;
 }
 
 export class Votes {
@@ -158,10 +158,9 @@ export class Votes {
     if (this.#userId !== userId) return;
     this.#unread = 0;
     const queued = new Set(this.#mine().map(({ elementId }) => elementId));
-    for (const { elementId, votes, options } of listed) {
+    for (const { elementId, votes, options, isRight } of listed) {
       const own = this.of(elementId);
       if (own.value?.state === "sending" || queued.has(elementId)) continue;
-      const { isRight } = own.value ?? {};
       own.value = { options: options.map(({ option }) => option), count: votes, state: "counted", isRight };
     }
   }
@@ -247,7 +246,7 @@ export class Votes {
         options: answer.vote.options.map(({ option }) => option),
       }),
     });
-    void this.#options.acted({ elementId, options, isRight: answer?.isRight });
+    this.#options.acted({ elementId, options, isRight: answer?.isRight });
   }
 
   #settle(settled: Queued, outcome: Partial<OwnVote>): void {
