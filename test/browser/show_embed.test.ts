@@ -107,16 +107,19 @@ describe("the show in other pages", { skip: browserAvailable() }, () => {
   }
 
   it("counts votes without a storage, tells the host, and is as high as its content", async () => {
-    const { page, faults, heard, poll } = await visit(element('title="Our show"'), {
-      // As browsers do that block the storage of other sites: the shell of Chromium divides it instead.
-      prepare: page =>
-        page.addInitScript(() => {
-          const get = (): never => {
-            throw new DOMException("Access is denied for this document.", "SecurityError");
-          };
-          if (self !== top) Object.defineProperty(self, "localStorage", { get });
-        }),
-    });
+    const { page, faults, heard, poll } = await visit(
+      `${element('title="Our show"')}<p style="height:2000px">`,
+      {
+        // As browsers do that block the storage of other sites: the shell of Chromium divides it instead.
+        prepare: page =>
+          page.addInitScript(() => {
+            const get = (): never => {
+              throw new DOMException("Access is denied for this document.", "SecurityError");
+            };
+            if (self !== top) Object.defineProperty(self, "localStorage", { get });
+          }),
+      },
+    );
     await poll.getByRole("button", { name: "Home" }).click();
     await poll.getByText("Counted").waitFor();
     assert.equal(await page.locator("iframe").getAttribute("title"), "Our show");
@@ -130,10 +133,12 @@ describe("the show in other pages", { skip: browserAvailable() }, () => {
     // What is new pushes nothing that is being read, until the fan asks for it.
     const frame = frameOf(page);
     const sees = (isUp: boolean) =>
-      frame.waitForFunction(
-        up => Number.parseFloat(document.documentElement.style.getPropertyValue("--above")) > 200 !== up,
-        isUp,
-      );
+      until(`the top is ${isUp ? "" : "not "}seen`, async () => {
+        const above = await frame.evaluate(() =>
+          document.documentElement.style.getPropertyValue("--above").replace("px", ""),
+        );
+        return Number(above) > 200 !== isUp;
+      });
     await page.evaluate(() => scrollTo(0, 400));
     await sees(false);
     const fresh = await world.publish("poll", question("And now?", "Yes", "No"));

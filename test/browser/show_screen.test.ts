@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { browserAvailable } from "../support/browser.ts";
+import { until } from "../support/until.ts";
 import { field, openShowWorld, pastCachesMs, question, type ShowWorld } from "./_show.ts";
 import { assertAccessible } from "./_studio.ts";
 
@@ -63,17 +64,21 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
       String(sizes),
     );
     assert.equal(await page.locator(".clock").count(), 0, "the end of the show is no deadline");
-    await page.evaluate("globalThis.isOld = true");
     await page.route("**/live?*", async route => {
-      const response = await route.fetch({
-        headers: { ...route.request().headers(), accept: "application/json" },
-      });
-      await route.fulfill({ json: { ...(await response.json()), page: "another" } });
+      const headers = { ...route.request().headers(), accept: "application/json" };
+      const document = await (await route.fetch({ headers })).json();
+      const body = `data: ${JSON.stringify({ ...document, page: "another" })}\n\n`;
+      await route.fulfill({ contentType: "text/event-stream", body });
     });
-    // The stream is lost, and what is read in its place is of another version.
-    await page.clock.fastForward(50_000);
-    await page.clock.runFor(40_000);
-    await page.waitForFunction("globalThis.isOld === undefined");
+    // The stream is lost in silence, and the next one is of another version.
+    let isLoaded = false;
+    page.once("load", () => {
+      isLoaded = true;
+    });
+    await until("the page has loaded itself anew", async () => {
+      await page.clock.runFor(10_000).catch(() => {});
+      return isLoaded;
+    });
     await page.unroute("**/live?*");
     await page.getByText("67%").waitFor();
     assert.equal(await page.getByRole("button").count(), 0, "nobody touches a screen");
@@ -131,12 +136,11 @@ describe("the show on screens", { skip: browserAvailable() }, () => {
     await page.context().setOffline(false);
     assert.deepEqual(faults, []);
     await world.change(cheer, { action: "stop" });
+    const known = await world.publish("message", { custom_fields: [field("title", "Still here")] });
     const unknown = await world.publish("hologram", { custom_fields: [field("title", "Ghost")] });
-    await page.goto(`${world.url}/show?event=${world.event}&view=overlay&element=${unknown}`);
-    await page.waitForFunction("document.getElementById('page').childElementCount === 0");
-    await settle(page);
-    assert.equal(await page.locator("main").count(), 0, "no empty box either");
-    await world.change(unknown, { action: "stop" });
+    await page.goto(`${world.url}/show?event=${world.event}&view=overlay`);
+    await page.getByRole("heading", { name: "Still here" }).waitFor();
+    for (const id of [known, unknown]) await world.change(id, { action: "stop" });
   });
 
   it("keeps the answers that the team has chosen below what came after, until their element has stopped", async () => {

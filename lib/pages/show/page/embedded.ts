@@ -35,8 +35,8 @@ interface PointsDetail {
 
 /** Provider of the users of an issuer that the project trusts. */
 const provider = "hostedIdp";
-/** Shares of the page, each of which measures the visible part anew once that much is visible. */
-const visibleShares = Array.from({ length: 65 }, (_, index) => index / 64);
+/** Time between two measures of the visible part, in ms: as much of a long page is visible wherever its host scrolls. */
+const measureMs = 500;
 
 /**
  * Resolves with the channel that the host opens; never in a window of its own. The parent must be of an origin that the project allows.
@@ -93,16 +93,16 @@ function followHeight(tell: (height: number) => void): void {
   const { dataset, style } = document.documentElement;
   dataset.embedded = "";
   new ResizeObserver(() => tell(Math.ceil(page.getBoundingClientRect().height))).observe(page);
-  const watcher = new IntersectionObserver(
-    entries => {
-      const { boundingClientRect: whole, intersectionRect: visible } = entries.at(-1) ?? {};
-      if (whole === undefined || visible === undefined || visible.height === 0) return;
-      style.setProperty("--above", `${visible.top - whole.top}px`);
-      style.setProperty("--below", `${whole.bottom - visible.bottom}px`);
-    },
-    { threshold: visibleShares },
-  );
+  const watcher = new IntersectionObserver(entries => {
+    const { boundingClientRect: whole, intersectionRect: visible } = entries.at(-1) ?? {};
+    watcher.disconnect();
+    if (whole === undefined || visible === undefined || visible.height === 0) return;
+    style.setProperty("--above", `${visible.top - whole.top}px`);
+    style.setProperty("--below", `${whole.bottom - visible.bottom}px`);
+  });
   watcher.observe(page);
+  // An observer tells of an element as soon as it has it.
+  setInterval(() => watcher.observe(page), measureMs);
 }
 
 /** Makes the fan the user of the host's token. Nobody stays signed in by a token that the host no longer gives, or that is refused. */
