@@ -15,8 +15,8 @@ const silenceMsMax = 45_000;
 const hiddenMs = 1_000;
 /** Time between two reads where there is no stream, in ms. */
 const pollMs = 5_000;
-/** The same while nothing of a page is on. */
-const idlePollMs = 30_000;
+/** How many times as long that is while no event of a page runs. */
+const idleFactor = 6;
 
 /** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
 type OpenStream = (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>;
@@ -107,8 +107,8 @@ function reconnectMs({ random }: ClientEnvironment, retryMs: number, failures: n
   return Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax) * (0.5 + 0.5 * random());
 }
 
-function pollPauseMs({ random }: ClientEnvironment, ms = pollMs): number {
-  return ms * (0.8 + 0.4 * random());
+function pollPauseMs({ random }: ClientEnvironment): number {
+  return pollMs * (0.8 + 0.4 * random());
 }
 
 interface Page {
@@ -119,8 +119,8 @@ interface Page {
 /** Tests if a document is a page of events of which none runs. */
 function isIdle(document: unknown): boolean {
   const { livestats, listings } = (document ?? {}) as Page;
-  const events = [...(livestats === undefined ? [] : [livestats]), ...(listings?.events ?? [])];
-  return events.length > 0 && events.every(({ state }) => state !== "current");
+  const events = listings?.events ?? (livestats && [livestats]);
+  return events?.every(({ state }) => state !== "current") === true;
 }
 
 /** Yields the document; nothing if it cannot be read. */
@@ -205,7 +205,7 @@ export async function* poll(
       const text = JSON.stringify(document);
       if (text !== last) yield document;
       last = text;
-      if (isIdle(document)) waits = pollPauseMs(environment, idlePollMs);
+      if (isIdle(document)) waits *= idleFactor;
     } catch (error) {
       if (isAborted()) return;
       if (!(error instanceof GrandstandError && error.retryable)) throw error;

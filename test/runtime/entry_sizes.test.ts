@@ -23,7 +23,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./control": 103_500,
   "./client": 10_700,
   "./react": 1_200,
-  "./show": 77_000,
+  "./show": 79_500,
   "./studio": 236_000,
   "./audience": 96_000,
   "./loyalty": 115_000,

@@ -89,33 +89,51 @@ export function Shop({ show }: { readonly show: Show; readonly rest: string }) {
       {products.value.length === 0 && <p class="card empty">{t("noProducts")}</p>}
       <ul>
         {products.value.map(product => (
-          <li key={product.productId} class="card product">
-            <Picture url={product.media} />
-            <h3 dir="auto">{product.title}</h3>
-            {product.description !== "" && <p dir="auto">{product.description}</p>}
-            {product.stock.type === "limited" && (
-              <p class="quiet">{t("soldLeft", { count: product.stock.available })}</p>
-            )}
-            {product.prices.map(({ currency, amount }) => (
-              <button
-                key={currency}
-                type="button"
-                class="main"
-                aria-disabled={isLost || !product.canRedeem}
-                onClick={() => !isLost && product.canRedeem && void redeem(product, currency)}
-              >
-                {t("redeem")} · {number(amount)}
-              </button>
-            ))}
-            {isLost && <p class="quiet">{t("readOnly")}</p>}
-            {product.reasons.map(reason => (
-              <p key={reason} class="quiet">
-                {t(reasons.find(each => each === reason) ?? "not_available")}
-              </p>
-            ))}
-          </li>
+          <ProductCard
+            key={product.productId}
+            product={product}
+            isLost={isLost}
+            onRedeem={currency => void redeem(product, currency)}
+          />
         ))}
       </ul>
     </section>
+  );
+}
+
+interface ProductProps {
+  readonly product: Product;
+  /** True while there is no connection. */
+  readonly isLost: boolean;
+  readonly onRedeem: (currency: string) => void;
+}
+
+function ProductCard({ product, isLost, onRedeem }: ProductProps) {
+  return (
+    <li class="card product">
+      <Picture url={product.media} />
+      <h3 dir="auto">{product.title}</h3>
+      {product.description !== "" && <p dir="auto">{product.description}</p>}
+      {product.stock.type === "limited" && (
+        <p class="quiet">{t("soldLeft", { count: product.stock.available })}</p>
+      )}
+      {product.prices.map(({ currency, amount }) => (
+        <button
+          key={currency}
+          type="button"
+          class="main"
+          aria-disabled={isLost || !product.canRedeem}
+          onClick={() => !isLost && product.canRedeem && onRedeem(currency)}
+        >
+          {t("redeem")} · {number(amount)}
+        </button>
+      ))}
+      {isLost && <p class="quiet">{t("readOnly")}</p>}
+      {product.reasons.map(reason => (
+        <p key={reason} class="quiet">
+          {t(reasons.find(each => each === reason) ?? "not_available")}
+        </p>
+      ))}
+    </li>
   );
 }

@@ -75,7 +75,7 @@ export interface MailedCode {
 }
 
 /** Prefix of the boards of the event, beside those of its project. */
-export const eventBoard = "event:";
+const eventBoard = "event:";
 /** Most boards of the event that the stream has. */
 const eventBoardsMax = 10;
 
