@@ -35,7 +35,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Called whenever a live board is out of date because its connection is lost, before the next attempt. */
   readonly onLost?: (loss: LiveLoss) => void;
-  /** Reads a live document every 5 s instead of a stream, as for devices that save data; without a running event every 30 s. @default false */
+  /** Reads a live document every 5 s instead of a stream, as for devices that save data; a page on which nothing is current every 30 s. @default false */
   readonly polls?: boolean;
   /** Longest time for each attempt, in ms. @default that of the client */
   readonly timeoutMs?: number;

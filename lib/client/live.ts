@@ -15,7 +15,7 @@ const silenceMsMax = 45_000;
 const hiddenMs = 1_000;
 /** Time between two reads where there is no stream, in ms. */
 const pollMs = 5_000;
-/** How many times as long that is while no event of a page runs. */
+/** How many times as long that is while nothing of a page is current. */
 const idleFactor = 6;
 
 /** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
@@ -111,16 +111,9 @@ function pollPauseMs({ random }: ClientEnvironment): number {
   return pollMs * (0.8 + 0.4 * random());
 }
 
-interface Page {
-  readonly livestats?: { readonly state?: string };
-  readonly listings?: { readonly events?: readonly { readonly state?: string }[] };
-}
-
-/** Tests if a document is a page of events of which none runs. */
-function isIdle(document: unknown): boolean {
-  const { livestats, listings } = (document ?? {}) as Page;
-  const events = listings?.events ?? (livestats && [livestats]);
-  return events?.every(({ state }) => state !== "current") === true;
+/** Tests if a document, as JSON, is a page of events on which nothing is current. */
+function isIdle(text: string): boolean {
+  return /"li(vestats|stings)":/.test(text) && !text.includes('"state":"current"');
 }
 
 /** Yields the document; nothing if it cannot be read. */
@@ -205,7 +198,7 @@ export async function* poll(
       const text = JSON.stringify(document);
       if (text !== last) yield document;
       last = text;
-      if (isIdle(document)) waits *= idleFactor;
+      if (isIdle(text)) waits *= idleFactor;
     } catch (error) {
       if (isAborted()) return;
       if (!(error instanceof GrandstandError && error.retryable)) throw error;

@@ -21,7 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./leaderboards": 37_900,
   "./dialogue": 10_900,
   "./control": 103_500,
-  "./client": 10_700,
+  "./client": 10_800,
   "./react": 1_200,
   "./show": 79_500,
   "./studio": 236_000,

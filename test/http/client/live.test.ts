@@ -294,7 +294,11 @@ describe("a live page", () => {
         return () => clearImmediate(soon);
       },
       fetch: async () =>
-        Response.json({ ...hello, livestats: { ...hello.livestats, state: states.shift() } }),
+        Response.json({
+          ...hello,
+          history: { ...hello.history, timeline: [] },
+          livestats: { ...hello.livestats, state: states.shift() },
+        }),
     });
     const polls = client.feeds.watchEvent(page, { polls: true, signal: stop.signal });
     for await (const { livestats } of polls) if (livestats.state === undefined) stop.abort();
