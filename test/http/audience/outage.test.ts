@@ -67,8 +67,8 @@ for (const { name, skip, start } of databases) {
         readonly data?: { readonly results: readonly { userId: string; status: string }[] };
       };
       // Of unknown ones the connection was lost: they may wait in the queue, or not.
-    const isMissing = (status: string): boolean => status === "failed" || status === "unknown";
-    const failed = (body.data?.results ?? []).filter(({ status }) => isMissing(status));
+      const isMissing = (status: string): boolean => status === "failed" || status === "unknown";
+      const failed = (body.data?.results ?? []).filter(({ status }) => isMissing(status));
       const retryAfter = response.headers.get("retry-after");
       return { status: response.status, retryAfter, failed: new Set(failed.map(({ userId }) => userId)) };
     }
