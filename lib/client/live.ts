@@ -111,9 +111,10 @@ function pollPauseMs({ random }: ClientEnvironment): number {
   return pollMs * (0.8 + 0.4 * random());
 }
 
-/** Tests if a document, as JSON, is a page of events on which nothing is current. */
-function isIdle(text: string): boolean {
-  return /"li(vestats|stings)":/.test(text) && !text.includes('"state":"current"');
+/** Tests if a document, whose JSON is given too, is a page of events on which nothing is current. */
+function isIdle(document: unknown, text: string): boolean {
+  const page = Object(document);
+  return ("livestats" in page || "listings" in page) && !text.includes('"state":"current"');
 }
 
 /** Yields the document; nothing if it cannot be read. */
@@ -198,7 +199,7 @@ export async function* poll(
       const text = JSON.stringify(document);
       if (text !== last) yield document;
       last = text;
-      if (isIdle(text)) waits *= idleFactor;
+      if (isIdle(document, text)) waits *= idleFactor;
     } catch (error) {
       if (isAborted()) return;
       if (!(error instanceof GrandstandError && error.retryable)) throw error;
