@@ -79,7 +79,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
   const open = () => world.open(`#/projects/${ids.project}/page`);
 
   it("changes name, languages, colours, font, boards in order, sign-in, action and origins, with a preview", async () => {
-    await store({});
+    await store({ actions: { ask: "question" } });
     const { page, faults } = await open();
     await page.getByLabel("Name of the project").fill("Fan app");
     await page.getByLabel("Accent", { exact: true }).fill("#b3123f");
@@ -112,7 +112,7 @@ describe("the page for fans in the studio", { skip: browserAvailable() }, () => 
       font: "rounded",
       boards: ["overall", "goals", "speed", "exacts"],
       signIn: "name",
-      actions: { vote: "cheer" },
+      actions: { ask: "question", vote: "cheer" },
       embed: { origins: ["https://club.example"] },
     });
     await page.setViewportSize({ width: 360, height: 800 });

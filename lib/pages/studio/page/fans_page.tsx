@@ -409,7 +409,7 @@ function Choice({ label, name, value, options, onValue, at, faults }: ChoiceProp
 
 function Offers({ page, change, faults, boards }: FormProps) {
   const { signIn, actions, embed } = page.show;
-  const vote = isMembers(actions) ? actions.vote : undefined;
+  const { vote, ...others } = isMembers(actions) ? actions : {};
   const origins =
     isMembers(embed) && Array.isArray(embed.origins) ? (embed.origins as readonly string[]) : [];
   return (
@@ -434,9 +434,10 @@ function Offers({ page, change, faults, boards }: FormProps) {
           aria-label="Action of votes"
           value={String(vote ?? "")}
           placeholder="vote"
-          onInput={({ currentTarget: { value } }) =>
-            change({ actions: value.trim() === "" ? undefined : { vote: value.trim() } })
-          }
+          onInput={({ currentTarget: { value } }) => {
+            const next = value.trim() === "" ? others : { ...others, vote: value.trim() };
+            change({ actions: Object.keys(next).length === 0 ? undefined : next });
+          }}
         />
       </FieldGroup>
       <FieldGroup
