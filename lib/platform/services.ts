@@ -186,11 +186,11 @@ function createExports(
 }
 
 function createShows(
-  { store, clock, timer, logger, random }: ResolvedOptions,
+  { store, clock, timer, logger, random, publicUrl }: ResolvedOptions,
   { places, directory, leaderboards }: Pick<Services, "places" | "directory" | "leaderboards">,
 ) {
   const changed = (eventId: string): void => leaderboards.live.wake(feedKey("history", eventId));
-  const sources = new Sources({ store, places, clock, changed });
+  const sources = new Sources({ store, places, publicUrl, clock, changed });
   const owners = new Owners({ store, places, directory, clock });
   const elements = new VotedElements({
     owners,

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { browserAvailable } from "../support/browser.ts";
+import { ids } from "../support/platform.ts";
 import {
   field,
   openShowWorld,
@@ -338,6 +339,23 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
     await world.publish("cta", {
       custom_fields: [field("label", "Evil"), field("url", "javascript:alert(1)")],
     });
+    const upload = await world.call(`/api/v2/spaces/${ids.space}/assets?name=crest.svg`, {
+      body: `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="8"/>`,
+      token: world.token,
+    });
+    const crest = upload.json.data.id;
+    const described = { type: "assets", id: crest, attributes: { alt_text: "A crest" } };
+    await world.author("PATCH", `/assets/${crest}`, described);
+    await world.publish("message", {
+      custom_fields: [field("title", "Pictured"), field("body", "Look"), field("image_url", crest)],
+    });
+    await world.publish("poll", {
+      question: { options: [{ fields: [field("text", "Home"), field("image", crest)] }] },
+    });
+    const gone = crest.replace(/.{12}$/, "000000000000");
+    await world.publish("message", {
+      custom_fields: [field("title", "Bare"), field("body", "x"), field("image", gone)],
+    });
     await world.publish("hologram", { custom_fields: [field("title", "Ghost")] });
     const { page, faults } = await world.visit();
     const video = page.locator("video");
@@ -353,6 +371,13 @@ describe("the types of the show", { skip: browserAvailable() }, () => {
       ["_blank", "noopener noreferrer"],
     );
     assert.equal(await page.getByRole("article", { name: "Evil" }).getByRole("link").count(), 0);
+    const pictured = page.getByRole("article", { name: "Pictured" }).getByRole("img", { name: "A crest" });
+    await pictured.waitFor({ state: "attached" });
+    assert.match((await pictured.getAttribute("src")) ?? "", /\/assets\/.*\/crest.svg$/);
+    await page.getByRole("button", { name: /A crest.*Home/ }).waitFor();
+    const bare = page.getByRole("article", { name: "Bare" });
+    await bare.waitFor();
+    assert.equal(await bare.locator("img").count(), 0, "the file is gone");
     await page.getByText("This app cannot show “hologram”.").waitFor();
     await picture(page, "still");
     assert.deepEqual(faults, []);

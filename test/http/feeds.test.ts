@@ -130,6 +130,43 @@ describeOnEveryStore("feeds", open => {
     });
   });
 
+  it("gives files that elements name by id their addresses, and says what pictures show", async t => {
+    const { world, producer } = await opened(t);
+    const headers = await operatorHeaders(world);
+    const file = await world.call(`/api/v2/spaces/${ids.space}/assets?name=a.txt`, {
+      body: "Crest",
+      headers,
+    });
+    const { id, attributes } = file.json.data;
+    const { url } = attributes;
+    const describeIt = (alt_text: string) =>
+      producer.write(`/assets/${id}`, "PATCH", resource("assets", { alt_text }, { id }));
+    await describeIt("A crest");
+    const event = await producer.event({ name: "Show", duration: 10_000 });
+    await producer.act("events", event, "start");
+    const image = (value: unknown) => [{ key: "image", values: { all: value } }];
+    const other = "0cffffff-0000-8000-8000-000000000001";
+    const custom_fields = [...image(id.toUpperCase()), { key: "more", values: { all: [id, other] } }];
+    const options = [{ fields: image(`${url}?w=2`) }, { fields: image(null) }];
+    const results = { include_in_latest_results_feed: true, reveal_results_mode: "manual" };
+    const poll = await producer.element(event, { custom_fields, question: { options }, ...results });
+    await producer.act("elements", poll, "publish");
+    await producer.act("elements", poll, "reveal_results");
+    const read = async () =>
+      ((await producer.feed(eventFeed(event, "history"))).timeline as unknown as Part[])[0] ?? {};
+    const shown = await read();
+    assert.deepEqual(shown.custom_fields, { all: { image: url, more: [url, other] } });
+    assert.deepEqual(shown.options, [{ all: { image: `${url}?w=2` } }, { all: {} }]);
+    assert.deepEqual(shown.alt_texts, { [url]: "A crest", [`${url}?w=2`]: "A crest" });
+    const { results: latest } = await producer.feed(eventFeed(event, "latest_results"));
+    assert.deepEqual((latest as unknown as Part[])[0]?.alt_texts, { [`${url}?w=2`]: "A crest" });
+    const { json: written } = await world.call(`/api/v2/elements/${poll}`, { headers });
+    assert.deepEqual(written.data.attributes.custom_fields, custom_fields, "as it was written");
+    await describeIt("A lion");
+    world.clock.advance(5_000);
+    assert.deepEqual((await read()).alt_texts, { [url]: "A lion", [`${url}?w=2`]: "A lion" });
+  });
+
   it("says of each element which type, state, wrapper and times it has", async t => {
     const { world, producer } = await opened(t);
     const id = await producer.event({ name: "Show", duration: 10_000 });

@@ -9,6 +9,7 @@ import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import {
   answersKey,
+  assetKey,
   type Contents,
   type ContentsEntry,
   contentsKey,
@@ -17,7 +18,6 @@ import {
   noContents,
   statsKey,
 } from "../table/mod.ts";
-import { assetKey } from "./assets/files.ts";
 import { type Change, type Entity, eventCodec, type Home, homePartition, type Input } from "./kind.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 import type { WorkTask } from "./work.ts";

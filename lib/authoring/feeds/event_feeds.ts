@@ -51,6 +51,7 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
       closesAt: phase.closesAt,
       updatedAt: Math.max(element.updated, publishedAt),
       isAnswered: isReached(answerAt, phase.at),
+      assets: source.assets,
       answers: element.state?.answers as History["timeline"][number]["answers"],
     }),
   );
@@ -76,7 +77,11 @@ export function latestResultsOf(source: CountedSource, now: number): Timed<Lates
         content_type: String(each.element.attributes.content_type),
         published_at_iso: isoOf(each.publishedAt),
         results_revealed_at_iso: isoOf(each.resultsAt),
-        ...contentOf(each.element.attributes, isReached(each.answerAt, each.phase.at)),
+        ...contentOf({
+          attributes: each.element.attributes,
+          isAnswered: isReached(each.answerAt, each.phase.at),
+          assets: source.assets,
+        }),
         actions: actionsOf(counts, each.element.id),
         votes: votesOf(counts, each.element),
       }),

@@ -29,10 +29,24 @@ interface FeedElement {
   readonly isAnswered: boolean;
   /** Texts of fans that are shown. */
   readonly answers?: Timeline[number]["answers"] | undefined;
+  readonly assets?: FeedAssets | undefined;
 }
 
+/** Files of the space by the id or address that contents name them by. */
+export type FeedAssets = ReadonlyMap<
+  string,
+  {
+    readonly url: string;
+    /** What it shows; "" where nobody has said so. */
+    readonly text: string;
+  }
+>;
+
+export const noAssets: FeedAssets = new Map();
+
 export function feedElement(element: FeedElement): Timeline[number] {
-  const { id, attributes, state, parent, closesAt, answers } = element;
+  const { id, attributes, state, parent, closesAt, answers, assets } = element;
+  const custom = publicFields(element);
   return withoutNulls({
     id,
     content_type: String(attributes.content_type),
@@ -42,8 +56,8 @@ export function feedElement(element: FeedElement): Timeline[number] {
     closes_at_iso: isoOf(closesAt),
     duration: numberOf(attributes.duration) || null,
     updated_at_iso: isoOf(element.updatedAt),
-    custom_fields: byLocale(publicFields(element)),
-    ...contentOf(attributes, element.isAnswered),
+    custom_fields: byLocale(custom, assets),
+    ...contentOf({ attributes, isAnswered: element.isAnswered, assets, custom }),
     ...(answers === undefined ? {} : { answers }),
     vote: votingRulesOf(attributes),
   });
@@ -58,15 +72,28 @@ function publicFields({ attributes, isAnswered }: FeedElement): unknown {
   return fields.filter(({ key }) => !secret.includes(key));
 }
 
-/** Returns the question of an element, its options, and the right one if everybody may see it. */
-export function contentOf(attributes: Attributes, isAnswered: boolean) {
+interface ShownContent extends Pick<FeedElement, "attributes" | "isAnswered" | "assets"> {
+  /** Custom fields that are shown beside the question. */
+  readonly custom?: unknown;
+}
+
+/** Returns the question of an element, its options, the right one if everybody may see it, and what its pictures show. */
+export function contentOf({ attributes, isAnswered, assets, custom }: ShownContent) {
   const { fields, options = [] } = questionOf(attributes);
   const answer = typeof attributes.correct_option === "number" ? attributes.correct_option : null;
   return {
-    question: byLocale(fields),
-    options: options.map(option => byLocale(option.fields)),
+    question: byLocale(fields, assets),
+    options: options.map(option => byLocale(option.fields, assets)),
     ...(isAnswered ? { correct_option: answer } : {}),
+    alt_texts: altTextsOf([fields, custom, ...options.map(option => option.fields)], assets),
   };
+}
+
+function altTextsOf(lists: readonly unknown[], assets = noAssets): Record<string, string> | null {
+  const values = lists.flatMap(fieldsOf).flatMap(field => Object.values(field.values).flat());
+  const named = values.flatMap(value => assets.get(value as string) ?? []);
+  const texts = named.filter(({ text }) => text !== "").map(({ url, text }) => [url, text] as const);
+  return texts.length === 0 ? null : Object.fromEntries(texts);
 }
 
 interface Question {
@@ -117,11 +144,13 @@ export function numberOf(value: unknown): number | undefined {
 type ByLocale = Record<string, Record<string, unknown>>;
 
 /** Returns fields by locale and key, without null. `all`, whose values are those of every locale, is always there. */
-export function byLocale(fields: unknown): ByLocale {
+export function byLocale(fields: unknown, assets = noAssets): ByLocale {
+  const shown = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(shown) : (assets.get(value as string)?.url ?? value);
   const found: ByLocale = { all: {} };
   for (const { key, values } of fieldsOf(fields)) {
     for (const [locale, value] of Object.entries(values)) {
-      if (value !== null) found[locale] = { ...found[locale], [key]: value };
+      if (value !== null) found[locale] = { ...found[locale], [key]: shown(value) };
     }
   }
   return found;
@@ -140,4 +169,32 @@ export function isoOf(seconds: number): string;
 export function isoOf(seconds: number | null): string | null;
 export function isoOf(seconds: number | null): string | null {
   return seconds === null ? null : new Date(seconds * 1_000).toISOString();
+}
+
+const idShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The digest in the address of a file. */
+const addressShape = /^(?:https?:)?\/\/.*\/assets\/[0-9a-f-]{36}\/([0-9a-f]{64})\//;
+
+/** Most files of an event that are looked for. */
+const namesMax = 1_000;
+
+/** Lists the values that may name files. Ids of the same project are those of other records. */
+export function assetNames(
+  elements: readonly Pick<FeedElement, "attributes">[],
+  projectId: string,
+): readonly string[] {
+  const isOther = (id: string): boolean => !id.toLowerCase().startsWith(projectId.slice(0, 13));
+  const isName = (value: unknown): value is string =>
+    typeof value === "string" && (addressShape.test(value) || (idShape.test(value) && isOther(value)));
+  const names = elements.flatMap(({ attributes }) => {
+    const { fields, options = [] } = questionOf(attributes);
+    const lists = [attributes.custom_fields, fields, ...options.map(option => option.fields)];
+    return lists.flatMap(fieldsOf).flatMap(({ values }) => Object.values(values).flat().filter(isName));
+  });
+  return [...new Set(names)].slice(0, namesMax);
+}
+
+/** Returns the digest in the address of a file of the platform. */
+export function digestIn(name: string): string | undefined {
+  return addressShape.exec(name)?.[1];
 }

@@ -56,6 +56,13 @@ const correctOption = described(
   "Number of the right option, counted from 1, once it is revealed; absent where there is none",
 );
 
+const altTexts = v.exactOptional(
+  described(
+    v.record(v.string(), v.string()),
+    "What pictures show, for people who do not see them, by the address of the picture",
+  ),
+);
+
 const votingRules = described(
   v.object({
     min: v.pipe(v.number(), v.description("Fewest options of a vote")),
@@ -88,6 +95,7 @@ export const HistorySchema = named(
           question,
           options: described(v.array(byLocale), "Fields of each option"),
           correct_option: correctOption,
+          alt_texts: altTexts,
           answers: v.exactOptional(
             described(
               v.array(v.object({ id, text: describedText("What the fan wrote") })),
@@ -121,6 +129,7 @@ export const LatestResultsSchema = named(
           actions: count("Number of actions that named it"),
           votes,
           correct_option: correctOption,
+          alt_texts: altTexts,
         }),
       ),
       "Elements with `include_in_latest_results_feed` whose results are public, latest first",

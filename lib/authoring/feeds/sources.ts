@@ -18,7 +18,8 @@ import { readMany } from "../../storage/board_pages.ts";
 import { type ReadRecord, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../table/contents.ts";
 import type { ElementFacts } from "../table/element_times.ts";
-import { fieldsOf } from "./feed_element.ts";
+import { assetNames, type FeedAssets, fieldsOf, noAssets } from "./feed_element.ts";
+import { assetsAgeMsMax, readAssets } from "./named_assets.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;
@@ -59,6 +60,7 @@ export interface EventSource {
   readonly contents: Contents;
   /** In the order of the event. */
   readonly elements: readonly ElementRecord[];
+  readonly assets: FeedAssets;
 }
 
 /** Numbers of actions and choices by element or event: `actions`, and the options by number. */
@@ -77,6 +79,7 @@ export interface ProjectSource {
 interface SourcesOptions {
   readonly store: Store;
   readonly places: Places;
+  readonly publicUrl: string;
   /** Unix ms. */
   readonly clock: () => number;
   /** Hears which events this process has changed. */
@@ -93,10 +96,17 @@ export class Sources {
   readonly #events: Cache<EventSource | null>;
   readonly #projects: Cache<ProjectSource | null>;
   readonly #counts: Cache<Counts>;
+  /** Files by the event whose elements name them. */
+  readonly #assets: Cache<FeedAssets>;
   /** The events of the last listing by project: most often they are those of the next one, and are read with it. */
   readonly #listed = new Cache<readonly string[]>({ entriesMax });
   /** The last sources by event, each with the version of the records that guard its elements. */
-  readonly #last = new Cache<{ readonly version: string; readonly value: EventSource }>({ entriesMax });
+  readonly #last = new Cache<{
+    readonly version: string;
+    readonly value: EventSource;
+    /** Ids and addresses of files that the elements name. */
+    readonly names: readonly string[];
+  }>({ entriesMax });
   readonly #counted = new WeakMap<EventSource, CountedSource>();
   readonly #rereads = new Batcher<null, EventSource | null>({
     run: async (id, callers) => {
@@ -112,6 +122,7 @@ export class Sources {
     this.#events = new Cache({ ...common, maxAgeMs: ageMsMax });
     this.#projects = new Cache({ ...common, maxAgeMs: ageMsMax });
     this.#counts = new Cache({ ...common, maxAgeMs: countsAgeMsMax });
+    this.#assets = new Cache({ ...common, maxAgeMs: assetsAgeMsMax });
   }
 
   /** Returns an event as it was at most `maxAgeMs` ago. */
@@ -162,20 +173,33 @@ export class Sources {
     if (event === null) return { value: null };
     const version = `${event.version} ${contents?.version}`;
     const last = this.#last.get(id);
-    if (last?.version === version) return last;
+    if (last?.version === version) {
+      const assets = await this.#assetsOf(last.value.event, last.names);
+      if (assets === last.value.assets) return { value: last.value };
+      const value = { ...last.value, assets };
+      this.#last.set(id, { ...last, value });
+      return { value };
+    }
     const listed = contents === null ? noContents : parse<Contents>(contents);
-    const elements = await readMany(
+    const found = await readMany(
       store,
       partition,
       listed.elements.map(each => record(elementKey(each.id))),
     );
-    const value = {
-      event: parse<EventRecord>(event),
-      contents: listed,
-      elements: existing(elements).map(parse<ElementRecord>),
-    };
-    this.#last.set(id, { version, value });
-    return { version, value };
+    const elements = existing(found).map(parse<ElementRecord>);
+    const names = assetNames(elements, home.id);
+    this.#assets.delete(id);
+    const parsed = parse<EventRecord>(event);
+    const assets = await this.#assetsOf(parsed, names);
+    const value = { event: parsed, contents: listed, elements, assets };
+    this.#last.set(id, { version, value, names });
+    return { value };
+  }
+
+  /** Returns the files of the space that elements of an event name. */
+  async #assetsOf({ id, projectId }: EventRecord, names: readonly string[]): Promise<FeedAssets> {
+    if (names.length === 0) return noAssets;
+    return await this.#assets.getOrLoad(id, () => readAssets(this.#options, { projectId, names }));
   }
 
   async #loadProject(id: string): Promise<Loaded<ProjectSource | null>> {

@@ -47,6 +47,24 @@ export function answersKey(id: string): string {
   return `answers:${id}`;
 }
 
+export function assetKey(id: string): string {
+  return `asset:${id}`;
+}
+
+/** The key of the note that a space has the file with a digest. */
+export function digestKey(digest: string): string {
+  return `sha:${digest}`;
+}
+
+/** Returns the public address of the file of an asset. */
+export function assetUrl(
+  publicUrl: string,
+  spaceId: string,
+  { name, sha256 }: Readonly<Record<string, unknown>>,
+): string {
+  return `${publicUrl}/assets/${spaceId}/${sha256}/${encodeURIComponent(String(name))}`;
+}
+
 /** Counts the elements of an event in a phase. Revoked and cancelled ones are counted in `all` alone. */
 export function elementCounts({ elements }: Contents, { begin, end, state, at: now }: EventPhase) {
   const counts = { all: elements.length, drafts: 0, scheduled: 0, published: 0 };

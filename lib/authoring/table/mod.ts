@@ -19,10 +19,13 @@ export {
 export type { ContentType } from "./content_types.ts";
 export {
   answersKey,
+  assetKey,
+  assetUrl,
   type Contents,
   type ContentsEntry,
   chronological,
   contentsKey,
+  digestKey,
   elementCounts,
   elementKey,
   elementsMax,

@@ -10,6 +10,7 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import type { Hash } from "../../../fans/exports/mod.ts";
 import type { Blobs, Store } from "../../../storage/mod.ts";
+import { assetKey, digestKey } from "../../table/mod.ts";
 import { type Home, homePartition } from "../kind.ts";
 import type { ControlWork } from "../work.ts";
 import { ByteFlow, type Size, type Walk } from "./byte_flow.ts";
@@ -156,15 +157,6 @@ export interface NewFile {
   readonly body: ReadableStream<Uint8Array>;
   /** Returns the error of an upload for what reading the body failed with. @default itself */
   readonly faultOf?: (error: unknown) => unknown;
-}
-
-export function assetKey(id: string): string {
-  return `asset:${id}`;
-}
-
-/** The key of the note that a space has the file with a digest. */
-export function digestKey(digest: string): string {
-  return `sha:${digest}`;
 }
 
 /** The asset of a space that has a file, and what serving it needs. */

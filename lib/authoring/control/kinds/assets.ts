@@ -1,8 +1,8 @@
 /** Assets and their tags. */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { resources } from "../../table/mod.ts";
-import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
+import { assetKey, assetUrl, digestKey, resources } from "../../table/mod.ts";
+import { type DigestNote, notesKey } from "../assets/files.ts";
 import { requireUnused } from "../contents.ts";
 import {
   type Entity,
@@ -35,8 +35,7 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
     records: ownRecords(assetKey),
     board: ({ filters }) => ({ key: boardKey(filters), isExact: true }),
     present(entity) {
-      const { name, sha256 } = entity.attributes;
-      const url = `${publicUrl}/assets/${entity.refs.space}/${sha256}/${encodeURIComponent(String(name))}`;
+      const url = assetUrl(publicUrl, entity.refs.space ?? "", entity.attributes);
       return { attributes: { url }, related: { tags: tagsOf(entity).map(id => ({ type: "tags", id })) } };
     },
     prepare(entity, tx, { previous, input }) {

@@ -1,7 +1,7 @@
 /** The fans' page as it will show an element, also a draft that is not saved. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { feedElement } from "../../../authoring/feeds/feed_element.ts";
+import { type FeedAssets, feedElement } from "../../../authoring/feeds/feed_element.ts";
 import { type Preview as Sent, sendPreviews } from "./preview.ts";
 
 /** An element of the control API. */
@@ -21,6 +21,8 @@ export interface PreviewProps {
   readonly draft?: Readonly<Record<string, unknown>> | undefined;
   /** The elements of a group. */
   readonly parts?: readonly Element[] | undefined;
+  /** Files that the elements name by their ids. */
+  readonly assets?: FeedAssets | undefined;
   /** Votes for each option. */
   readonly votes?: readonly number[] | undefined;
   readonly locale?: string | undefined;
@@ -58,11 +60,11 @@ export function Preview(props: PreviewProps) {
   );
 }
 
-function previewOf({ element, draft = {}, parts = [], votes, locale, settings }: PreviewProps): Sent {
+function previewOf({ element, draft = {}, parts = [], assets, votes, locale, settings }: PreviewProps): Sent {
   if (element === undefined) return { timeline: [], stats: [], isLive: false, locale, settings };
   const drawn = { ...element, attributes: { ...element.attributes, ...draft } };
   return {
-    timeline: [itemOf(drawn), ...parts.map(part => itemOf(part, element.id))],
+    timeline: [itemOf(drawn, { assets }), ...parts.map(part => itemOf(part, { assets, parent: element.id }))],
     stats: [{ id: element.id, actions: 0, ...(votes !== undefined && { votes: [...votes] }) }],
     isLive: element.attributes.state === "current",
     locale,
@@ -71,14 +73,17 @@ function previewOf({ element, draft = {}, parts = [], votes, locale, settings }:
 }
 
 /** Returns an element as it looks once it is published: a draft is open, and its answer is not public. */
-function itemOf({ id, attributes }: Element, parent?: string): Sent["timeline"][number] {
+function itemOf(
+  { id, attributes }: Element,
+  more: { readonly assets: FeedAssets | undefined; readonly parent?: string },
+): Sent["timeline"][number] {
   const { state, published_at: published, duration, answer_revealed_at_iso: answered } = attributes;
   const isPublished = openStates.includes(state);
   const publishedAt = isPublished ? Number(published ?? 0) : 0;
   return feedElement({
     id,
     attributes,
-    parent,
+    ...more,
     state: isPublished ? String(state) : "current",
     publishedAt,
     // The time of a draft begins when it is published.

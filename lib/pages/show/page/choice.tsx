@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { fieldOf, Picture, Rich, savesData, textOf } from "./content.tsx";
+import { fieldOf, Picture, pictureOf, Rich, savesData, textOf } from "./content.tsx";
 import {
   canVoteAgain,
   Head,
@@ -50,7 +50,7 @@ export function Choice({ show, item }: ItemProps) {
   return (
     <>
       <Head show={show} item={item} />
-      <Picture url={fieldOf(item.question, "image")} />
+      <Picture {...pictureOf(item, item.question)} />
       <Hints item={item} least={least} most={most} isMany={isMany && mayVote} />
       <fieldset class="options" aria-labelledby={`t-${item.id}`} ref={group} onKeyDown={onKeyDown}>
         {item.options.map((option, index) => (
@@ -58,7 +58,7 @@ export function Choice({ show, item }: ItemProps) {
             key={index}
             item={item}
             label={textOf(option, "text") || String(index + 1)}
-            image={fieldOf(option, "image")}
+            picture={pictureOf(item, option)}
             option={index + 1}
             own={mine}
             isMarked={marked.value.includes(index + 1)}
@@ -129,7 +129,7 @@ function Answer({ item, own }: { readonly item: Item; readonly own: OwnVote | nu
 interface OptionProps {
   readonly item: Item;
   readonly label: string;
-  readonly image: unknown;
+  readonly picture: ReturnType<typeof pictureOf>;
   /** From 1 on. */
   readonly option: number;
   readonly own: OwnVote | null;
@@ -140,7 +140,7 @@ interface OptionProps {
   readonly onPress: () => void;
 }
 
-function Option({ item, label, image, option, own, isMarked, isOff, stat, onPress }: OptionProps) {
+function Option({ item, label, picture, option, own, isMarked, isOff, stat, onPress }: OptionProps) {
   const isMine = own?.options.includes(option) === true;
   const isRight = item.correct_option === option;
   const votes = stat?.value?.votes;
@@ -164,7 +164,7 @@ function Option({ item, label, image, option, own, isMarked, isOff, stat, onPres
         {isRight ? "✓" : option}
       </span>
       <span class="label">
-        {!savesData && <Picture url={image} />}
+        {!savesData && <Picture {...picture} />}
         <span dir="auto">{label}</span>
         {isMine && !isLost && <span class="note">{t(isQuiz(item) ? "yourAnswer" : "yourVote")}</span>}
         {isRight && <span class="note right">{t("rightAnswer")}</span>}

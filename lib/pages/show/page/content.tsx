@@ -49,11 +49,29 @@ export function titleOf({
   );
 }
 
-/** Returns an address of the web; null for any other, such as `javascript:`. */
+interface Pictured {
+  readonly alt_texts?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Returns the picture of fields of an item, and what it shows. Some clients write it under its other name. */
+export function pictureOf(item: Pictured, fields: ByLocale | undefined) {
+  const url = fieldOf(fields, "image") ?? fieldOf(fields, "image_url");
+  return { url, text: altOf(item, url) };
+}
+
+export function altOf({ alt_texts: texts }: Pictured, url: unknown): string | undefined {
+  return texts?.[String(url)];
+}
+
+/** Returns an address of the web; null for any other, such as `javascript:` or the id of a file that is gone. */
 export function linkOf(value: unknown): string | null {
-  if (typeof value !== "string" || !URL.canParse(value, location.href)) return null;
+  if (typeof value !== "string" || isId(value) || !URL.canParse(value, location.href)) return null;
   const url = new URL(value, location.href);
   return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
+}
+
+function isId(text: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }
 
 /** Text with the tags that producers may use. */
@@ -70,7 +88,7 @@ export function Rich({ text }: { readonly text: string }) {
 }
 
 /** An image of the content; nothing where it has none. A device that saves data loads it when it is asked for. */
-export function Picture({ url, text = "" }: { readonly url: unknown; readonly text?: string }) {
+export function Picture({ url, text = "" }: { readonly url: unknown; readonly text?: string | undefined }) {
   const address = linkOf(url);
   const isShown = useSignal(!savesData);
   if (address === null) return null;

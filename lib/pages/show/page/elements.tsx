@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { Ask, Cheer, Rating } from "./answers.tsx";
 import { Choice } from "./choice.tsx";
-import { fieldOf, linkOf, Picture, Rich, savesData, textOf } from "./content.tsx";
+import { altOf, fieldOf, linkOf, Picture, pictureOf, Rich, savesData, textOf } from "./content.tsx";
 import { type ItemProps, isOpen, Rows, Title, useOwnRows, VoteLine } from "./parts.tsx";
 import { boardOf, type Item, type Show } from "./show.ts";
 import { useTimeLeft } from "./show_time.ts";
@@ -79,7 +79,7 @@ function Still({ show, item }: ItemProps) {
         ) : (
           <Title item={item} />
         )}
-        <Picture url={fieldOf(fields, "image")} />
+        <Picture {...pictureOf(item, fields)} />
         <Rich text={textOf(fields, "body")} />
       </>
     );
@@ -99,7 +99,8 @@ function Still({ show, item }: ItemProps) {
 }
 
 function Media({ item }: { readonly item: Item }) {
-  const url = linkOf(fieldOf(item.custom_fields, "asset"));
+  const asset = fieldOf(item.custom_fields, "asset");
+  const url = linkOf(asset);
   const caption = textOf(item.custom_fields, "caption");
   const poster = linkOf(fieldOf(item.custom_fields, "poster"));
   const captions = linkOf(fieldOf(item.custom_fields, "captions"));
@@ -127,7 +128,7 @@ function Media({ item }: { readonly item: Item }) {
         // biome-ignore lint/a11y/useMediaCaption: the caption beside it is its text
         <audio controls preload="none" src={url} />
       ) : (
-        <Picture url={url} text={caption} />
+        <Picture url={url} text={altOf(item, asset) ?? caption} />
       )}
     </figure>
   );
@@ -138,7 +139,7 @@ function Action({ item }: { readonly item: Item }) {
   return (
     <>
       <Title item={item} />
-      <Picture url={fieldOf(item.custom_fields, "image")} />
+      <Picture {...pictureOf(item, item.custom_fields)} />
       {url !== null && (
         <a class="button main" href={url} target="_blank" rel="noopener noreferrer">
           {new URL(url).host} <span aria-hidden="true">↗</span>

@@ -4,7 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Qr } from "../../shared/page/qr.tsx";
-import { fieldOf, linkOf, Picture, Rich, textOf, titleOf } from "./content.tsx";
+import { altOf, fieldOf, linkOf, Picture, pictureOf, Rich, textOf, titleOf } from "./content.tsx";
 import { choices } from "./elements.tsx";
 import { deadlineOf, isOpen, isQuiz, Moved, useMoves } from "./parts.tsx";
 import { boardOf, type Item, type Show } from "./show.ts";
@@ -353,12 +353,17 @@ function OtherAnswers({ show, item }: ItemProps) {
 }
 
 function Media({ item }: { readonly item: Item }) {
-  const url = linkOf(fieldOf(item.custom_fields, "asset"));
+  const asset = fieldOf(item.custom_fields, "asset");
+  const url = linkOf(asset);
   const caption = textOf(item.custom_fields, "caption");
   const isFilm = url !== null && /\.(mp4|webm|mov|m4v)$/i.test(new URL(url).pathname);
   return (
     <figure>
-      {isFilm ? <video src={url} autoplay muted loop playsInline /> : <Picture url={url} text={caption} />}
+      {isFilm ? (
+        <video src={url} autoplay muted loop playsInline />
+      ) : (
+        <Picture url={url} text={altOf(item, asset) ?? caption} />
+      )}
       {caption !== "" && <figcaption dir="auto">{caption}</figcaption>}
     </figure>
   );
@@ -372,7 +377,7 @@ function Action({ item, isOverlay }: ContentProps) {
       <div>
         <Title item={item} />
         {url !== null && <p class="address">{new URL(url).host}</p>}
-        {!isOverlay && <Picture url={fieldOf(item.custom_fields, "image")} />}
+        {!isOverlay && <Picture {...pictureOf(item, item.custom_fields)} />}
       </div>
       {isOverlay && url !== null && <Qr address={url} label={t("qrCode", { address: url })} />}
     </div>

@@ -8,6 +8,7 @@ import { GrandstandError } from "../../../../client/mod.ts";
 import { Preview } from "../../../shared/page/preview_frame.tsx";
 import { readZone } from "../answers.tsx";
 import { textOf } from "../api.ts";
+import { useFeedAssets } from "../feed_assets.ts";
 import { hrefOf } from "../places.ts";
 import { ownZone } from "../plan/zones.ts";
 import { messageOf } from "../problem.ts";
@@ -15,7 +16,7 @@ import type { Desk } from "../run/desk.ts";
 import { useShow } from "../run/monitor.tsx";
 import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import { languagesOf, missingTexts, nameOf } from "./contents.ts";
+import { languagesOf, missingTexts, nameOf, writtenKey } from "./contents.ts";
 import { Details, type PartProps } from "./details.tsx";
 import { Editing } from "./editing.ts";
 import { AroundContext, area, Labelled, PropertyField, text } from "./fields.tsx";
@@ -264,7 +265,7 @@ function Form({
           control={area}
         />
       </form>
-      <DraftPreview desk={desk} editing={editing} locale={locale} />
+      <DraftPreview context={context} desk={desk} editing={editing} locale={locale} />
     </div>
   );
 }
@@ -295,6 +296,11 @@ function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
   );
 }
 
+/** Follows no value, so that a keystroke draws one field. */
+function keyIn(editing: Editing, start: Path, property: Property): string {
+  return writtenKey(property, start, path => editing.value(path).peek());
+}
+
 /** Fields of the question and of the type, in their groups. */
 function Content({ type, locale, ...props }: PartProps) {
   const left = useFieldsLeftOut(type, props.editing);
@@ -304,7 +310,7 @@ function Content({ type, locale, ...props }: PartProps) {
         key={`${property.key} ${locale}`}
         {...props}
         property={property}
-        path={[...start, property.key, locale]}
+        path={[...start, keyIn(props.editing, start, property), locale]}
       />
     );
   return (
@@ -342,7 +348,9 @@ function useFieldsLeftOut(
   const filled = useComputed(() => {
     const isFilled = (key: string): boolean => {
       const start = asked.some(each => each.key === key) ? ["question", "fields"] : ["custom_fields"];
-      const values = Object.values(Object(editing.value([...start, key]).value));
+      const read = (path: Path): unknown => editing.value(path).value;
+      const name = writtenKey(properties.find(each => each.key === key) ?? { key }, start, read);
+      const values = Object.values(Object(read([...start, name])));
       return values.some(value => value !== undefined && value !== "");
     };
     return sets.flat().filter(isFilled).join(" ");
@@ -413,7 +421,13 @@ function Options({ type, locale, ...props }: PartProps) {
                 key={`${property.key} ${locale}`}
                 {...props}
                 property={{ ...property, label: `${index + 1}. ${property.label ?? property.key}` }}
-                path={["question", "options", index, property.key, locale]}
+                path={[
+                  "question",
+                  "options",
+                  index,
+                  keyIn(editing, ["question", "options", index], property),
+                  locale,
+                ]}
               />
             ))}
           </div>
@@ -465,10 +479,11 @@ function OptionButtons({ index, count, move, remove }: OptionButtonsProps) {
 
 /** The fans' page with what is typed, a moment after the last keystroke. */
 function DraftPreview({
+  context,
   desk,
   editing,
   locale,
-}: Pick<EditorProps, "desk"> & { readonly editing: Editing; readonly locale: string }) {
+}: Pick<EditorProps, "context" | "desk"> & { readonly editing: Editing; readonly locale: string }) {
   const [draft, setDraft] = useState(editing.mine);
   const { kind } = editing.saved.value;
   useEffect(() => {
@@ -477,6 +492,7 @@ function DraftPreview({
   }, [kind]);
   const element = editing.element.value;
   const hasShow = useShow(desk.rundown.eventId);
+  const assets = useFeedAssets(context, [{ attributes: draft }]);
   if (element == null || !hasShow) return null;
   return (
     <section class="drafted" aria-label="Preview of the draft" data-preview tabIndex={-1}>
@@ -487,6 +503,7 @@ function DraftPreview({
         event={desk.rundown.eventId}
         element={element}
         draft={draft}
+        assets={assets}
         locale={locale === "all" ? undefined : locale}
       />
     </section>

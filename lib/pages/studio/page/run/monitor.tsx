@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { saveTable } from "../../../shared/page/files.ts";
 import { Preview, type PreviewView } from "../../../shared/page/preview_frame.tsx";
+import { useFeedAssets } from "../feed_assets.ts";
 import { messageOf, repeat } from "../problem.ts";
 import { choicesOf, meanOf, titleOf } from "../results.ts";
 import { Act, announce } from "../ui.tsx";
@@ -23,14 +24,18 @@ interface MonitorProps {
 
 export function Monitor({ context, desk, id }: MonitorProps) {
   const [view, setView] = useState<PreviewView>("phone");
+  const [locale, setLocale] = useState("");
   const hasShow = useShow(desk.rundown.eventId);
   const { rundown } = desk;
   const item = id === null ? undefined : rundown.items.get(id)?.value;
+  const parts = item?.attributes.content_type === "group" ? rundown.childrenOf(item.id) : [];
+  const assets = useFeedAssets(context, item === undefined ? [] : [item, ...parts]);
   if (item === undefined) return null;
   const { attributes } = item;
-  const parts = attributes.content_type === "group" ? rundown.childrenOf(item.id) : [];
   const notes = String(Object(attributes.annotations).notes ?? "");
   const hasVotes = choicesOf(attributes).length > 0;
+  const project = context.chain.find(({ type }) => type === "projects");
+  const locales = (project?.attributes.locales ?? []) as readonly string[];
   return (
     <aside class="monitor" aria-label="Monitor">
       {hasShow && (
@@ -46,8 +51,28 @@ export function Monitor({ context, desk, id }: MonitorProps) {
                 </button>
               ))}
             </fieldset>
+            {locales.length > 1 && (
+              <select
+                aria-label="Language of the preview"
+                value={locale}
+                onChange={({ currentTarget }) => setLocale(currentTarget.value)}
+              >
+                <option value="">your language</option>
+                {locales.map(each => (
+                  <option key={each}>{each}</option>
+                ))}
+              </select>
+            )}
           </div>
-          <Preview key={view} event={rundown.eventId} element={item} parts={parts} view={view} />
+          <Preview
+            key={view}
+            event={rundown.eventId}
+            element={item}
+            parts={parts}
+            assets={assets}
+            locale={locale || undefined}
+            view={view}
+          />
         </>
       )}
       {notes !== "" && <p class="notes">{notes}</p>}

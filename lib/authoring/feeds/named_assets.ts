@@ -1,0 +1,52 @@
+/** The files that elements name by id or address: their addresses, and what they show. */
+
+import { directoryPartition } from "../../fans/directory/records.ts";
+import type { Loaded } from "../../storage/background/mod.ts";
+import { readMany } from "../../storage/board_pages.ts";
+import type { ReadRecord, Store } from "../../storage/mod.ts";
+import { assetKey, assetUrl, digestKey } from "../table/contents.ts";
+import { digestIn, type FeedAssets, noAssets } from "./feed_element.ts";
+
+/** Age in ms from which the records of files are read again. */
+export const assetsAgeMsMax = 5_000;
+
+/** Reads the files of a project's space that are named so. What is no file of it is left out. */
+export async function readAssets(
+  { store, publicUrl }: { readonly store: Store; readonly publicUrl: string },
+  { projectId, names }: { readonly projectId: string; readonly names: readonly string[] },
+): Promise<Loaded<FeedAssets>> {
+  const [project] = await store.read(directoryPartition("project", projectId), [record("project")]);
+  if (project === null) return { value: noAssets };
+  const { spaceId } = JSON.parse(project.value) as { readonly spaceId: string };
+  const partition = directoryPartition("space", spaceId);
+  const addressed = names.filter(name => digestIn(name) !== undefined);
+  const notes = await readMany(
+    store,
+    partition,
+    addressed.map(name => record(digestKey(digestIn(name) ?? ""))),
+  );
+  const idByAddress = new Map(
+    addressed.map((name, index) => [name, (JSON.parse(notes[index]?.value ?? "{}") as { id?: string }).id]),
+  );
+  const ids = names.map(name => (idByAddress.has(name) ? (idByAddress.get(name) ?? "") : name.toLowerCase()));
+  const found = await readMany(
+    store,
+    partition,
+    ids.map(id => record(assetKey(id))),
+  );
+  const assets = names.flatMap((name, index) => {
+    const stored = found[index];
+    if (stored == null) return [];
+    const { attributes } = JSON.parse(stored.value) as {
+      readonly attributes: Readonly<Record<string, unknown>>;
+    };
+    const url = idByAddress.has(name) ? name : assetUrl(publicUrl, spaceId, attributes);
+    return [[name, { url, text: String(attributes.alt_text ?? "") }] as const];
+  });
+  const version = found.map(stored => stored?.version).join(" ");
+  return { value: new Map(assets), version };
+}
+
+function record(key: string): ReadRecord {
+  return { type: "record", key };
+}
