@@ -145,6 +145,7 @@ const types: readonly ContentType[] = [
   type(
     "reward",
     [
+      property("title", "text", { max_length: 200 }),
       property("metric_id", "metric_ref"),
       property("amount", "integer", { min: 1 }),
       property("inventory_item", "text"),
