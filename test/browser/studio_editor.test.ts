@@ -153,6 +153,7 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
       ["Group", "Title", "Half-time"],
       ["Media", "Caption", "The goal"],
       ["Prediction", "Explanation", "So it was"],
+      ["Reward", "Title", "Welcome gift"],
     ] as const) {
       await page.keyboard.press("Escape");
       typed = null;
@@ -448,20 +449,32 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
 
   it("says so if the browser stores nothing, and saves all the same", async () => {
     const id = await draft("message", { name: "kept" });
-    const { page } = await world.open("");
-    await page.addInitScript(() => {
+    const refuse = (): void => {
       IDBFactory.prototype.open = () => {
         throw new DOMException("refused", "SecurityError");
       };
-    });
-    await page.goto(`${world.url}/studio#/events/${world.event}/run/${id}`);
-    await page.reload();
-    await editor(page).getByLabel("Name for your team").fill("kept in memory");
-    await editor(page)
-      .getByText(/Your browser stores nothing/)
-      .waitFor();
-    await page.clock.runFor(1_600);
-    await until("it is stored", async () => (await stored(id)).name === "kept in memory");
+    };
+    // A full disk ends the transaction after the request has succeeded.
+    const abort = (): void => {
+      const { put } = IDBObjectStore.prototype;
+      IDBObjectStore.prototype.put = function (...given) {
+        const request = put.apply(this, given);
+        request.addEventListener("success", () => this.transaction.abort());
+        return request;
+      };
+    };
+    for (const [name, fail] of Object.entries({ refuse, abort })) {
+      const { page } = await world.open("");
+      await page.addInitScript(fail);
+      await page.goto(`${world.url}/studio#/events/${world.event}/run/${id}`);
+      await page.reload();
+      await editor(page).getByLabel("Name for your team").fill(`kept in memory: ${name}`);
+      await editor(page)
+        .getByText(/Your browser stores nothing/)
+        .waitFor();
+      await page.clock.runFor(1_600);
+      await until("it is stored", async () => (await stored(id)).name === `kept in memory: ${name}`);
+    }
   });
 
   it("chooses files of the space, and times in the zone of the project", async () => {
@@ -481,6 +494,11 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     await until("its address is stored", async () =>
       /assets\/.*crest/.test(JSON.stringify(await stored(id))),
     );
+    const { json: assets } = await world.author("GET", `/spaces/${ids.space}/assets`);
+    await editor(page).getByLabel("Image").fill(assets.data[0].id);
+    const shown = page.frameLocator("iframe").getByRole("img", { name: "The crest" });
+    await shown.waitFor({ state: "attached" });
+    assert.equal(await shown.getAttribute("src"), assets.data[0].attributes.url);
     await press(editor(page).getByRole("button", { name: "Choose…" }));
     await dialog.getByRole("button", { name: /^crest/ }).waitFor();
     await page.keyboard.press("Escape");
@@ -508,6 +526,55 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.deepEqual(faults, []);
   });
 
+  it("edits lists of numbers and of truths, and fields that a client wrote under their other names", async () => {
+    // A project without an app takes elements of any type.
+    const { json } = await world.author("POST", "/events", {
+      type: "events",
+      attributes: { name: "Final" },
+      relationships: { project: { data: { type: "projects", id: ids.otherProject } } },
+    });
+    const id = await draft("lineup", { name: "eleven" }, json.data.id);
+    const list = (key: string, type: string) => ({ key, label: key, type, many: true });
+    const properties = [list("shirts", "integer"), list("odds", "number"), list("fit", "boolean")];
+    const definition = { name: "Line-up", content_type: "lineup", custom_fields: [{ properties }] };
+    const { page, faults } = await world.open("");
+    await page.route("**/content_types/lineup", route =>
+      route.fulfill({
+        contentType: "application/vnd.api+json",
+        json: { data: { type: "content_types", id: "lineup", attributes: { definition } } },
+      }),
+    );
+    await page.goto(`${world.url}/studio#/events/${json.data.id}/run/${id}`);
+    await editor(page).getByLabel("shirts").pressSequentially("7\n10\n");
+    assert.equal(await editor(page).getByLabel("shirts").inputValue(), "7\n10\n");
+    await editor(page).getByLabel("odds").pressSequentially("1.50\n-2");
+    await editor(page).getByLabel("fit").fill("true\nfalse");
+    await page.clock.runFor(1_600);
+    const values = async () =>
+      (await world.author("GET", `/elements/${id}`)).json.data.attributes.custom_fields.map(
+        (field: { readonly values: { readonly all: unknown } }) => field.values.all,
+      );
+    await until("all are stored", async () => (await values()).length === 3);
+    assert.deepEqual(await values(), [
+      [7, 10],
+      [1.5, -2],
+      [true, false],
+    ]);
+
+    const image = (key: string) => [{ key, values: { all: "https://cdn.example/a.png" } }];
+    const alias = await draft("message", { name: "old client", custom_fields: image("image_url") });
+    await page.goto(`${world.url}/studio#/events/${world.event}/run/${alias}`);
+    const field = editor(page).getByLabel("Image");
+    assert.equal(await field.inputValue(), "https://cdn.example/a.png");
+    await field.fill("https://cdn.example/b.png");
+    await page.clock.runFor(1_600);
+    await saved(page);
+    assert.deepEqual((await world.author("GET", `/elements/${alias}`)).json.data.attributes.custom_fields, [
+      { key: "image_url", values: { all: "https://cdn.example/b.png" } },
+    ]);
+    assert.deepEqual(faults, []);
+  });
+
   it("leaves of a published element what fans have not seen, and says what the server refuses", async () => {
     const id = await world.publish("quiz", { name: "out", ...question("When?", "1999", "2004") });
     const { page, faults } = await edit(id);
@@ -529,8 +596,14 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.deepEqual(faults, []);
   });
 
-  it("has the preview beside the form or one key away, and opens no list over its button", async () => {
-    const id = await draft("message", { name: "news" });
+  it("has the preview beside the form or one key away, in Run also as a screen and in a language, and opens no list over its button", async () => {
+    const locales = { type: "projects", id: ids.project, attributes: { locales: ["en", "de"] } };
+    await world.author("PATCH", `/projects/${ids.project}`, locales);
+    const texts = [
+      { key: "title", values: { all: "Good evening", de: "Guten Abend" } },
+      { key: "body", values: { all: "x" } },
+    ];
+    const id = await draft("message", { name: "news", custom_fields: texts });
     const { page, faults } = await edit(id);
     const preview = editor(page).getByRole("region", { name: "Preview of the draft" });
     const title = editor(page).getByLabel("Title");
@@ -547,6 +620,20 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.ok((await boxOf(preview)).y < 700);
     await page.keyboard.press("Alt+p");
     assert.equal(await title.evaluate(each => each === document.activeElement), true);
+    await page.setViewportSize({ width: 900, height: 700 });
+    await page.goto(`${world.url}/studio#/events/${world.event}/run`);
+    const language = page.getByLabel("Language of the preview");
+    await page.locator(`[data-id="${id}"]`).focus();
+    await page.getByRole("heading", { name: "Preview of news" }).waitFor();
+    await language.selectOption("de");
+    const frame = page.frameLocator("iframe");
+    await frame.getByRole("heading", { name: "Guten Abend" }).waitFor();
+    for (const view of ["screen", "overlay"]) {
+      await page.getByRole("button", { name: view, exact: true }).click();
+      await frame.locator(`html[data-view=${view}]`).getByText("Guten Abend").waitFor();
+    }
+    await page.goto(`${world.url}/studio#/events/${world.event}/run/${id}`);
+    await title.waitFor();
     await page.setViewportSize({ width: 900, height: 420 });
     const button = page.getByRole("button", { name: "New element", exact: true });
     await button.click();

@@ -115,10 +115,12 @@ export function PropertyField({
 }: Omit<FieldProps, "label"> & { readonly property: Property }) {
   const zone = useZone();
   const { label, key, mandatory, description, many, max_length: charactersMax, min, max } = property;
+  const valueType = property.type ?? property.field;
   const bounds = [
     charactersMax === undefined ? "" : `At most ${charactersMax} characters.`,
     boundsOf(min, max),
-    (property.type ?? property.field) === "datetime" ? `Time in ${zone}.` : "",
+    valueType === "datetime" ? `Time in ${zone}.` : "",
+    many === true ? `One a line${valueType === "boolean" ? ": true or false" : ""}.` : "",
   ];
   const help = [description ?? "", ...bounds].filter(text => text !== "").join(" ");
   const { editing, path } = props;
@@ -130,7 +132,7 @@ export function PropertyField({
       label={label ?? key}
       isMandatory={mandatory}
       help={help}
-      control={many === true ? lines : controlOf(property)}
+      control={many === true ? shown => <Lines {...shown} type={valueType} /> : controlOf(property)}
     />
   );
 }
@@ -289,13 +291,33 @@ function RichText(props: ControlProps) {
   );
 }
 
+/** Reads a line of a list. What is no value of its type stays a text, which the server refuses beside the field. */
+function readLine(line: string, type: string | undefined): unknown {
+  if (type === "boolean") return line === "true" || (line === "false" ? false : line);
+  if (type !== "integer" && type !== "number") return line;
+  return line.trim() === "" || !Number.isFinite(Number(line)) ? line : Number(line);
+}
+
 /** A list as a text with a line for each value. */
-const lines: Control = ({ value, onInput, ...props }) =>
-  area({
+function Lines({ value, onInput, type, ...props }: ControlProps & { readonly type: string | undefined }) {
+  const [typed, setTyped] = useState("");
+  const read = (source: string): readonly unknown[] =>
+    source
+      .split("\n")
+      .map(line => readLine(line, type))
+      .filter(each => each !== "" || type === "text");
+  // `1.50` stays as it was typed while it stands for the value.
+  const isTyped = JSON.stringify(read(typed)) === JSON.stringify(value);
+  return area({
     ...props,
-    value: Array.isArray(value) ? value.join("\n") : value,
-    onInput: next => onInput(next === undefined ? undefined : String(next).split("\n")),
+    value: isTyped ? typed : Array.isArray(value) ? value.join("\n") : value,
+    onInput(next) {
+      const source = String(next ?? "");
+      setTyped(source);
+      onInput(source === "" ? undefined : read(source));
+    },
   });
+}
 
 /** A time of the project's zone. */
 function Instant({ id, value, onInput, isFrozen, describedBy, isInvalid }: ControlProps) {
