@@ -46,7 +46,7 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
   }
 
   it("is checked while it is typed, each fault at its place, and saved under the version that was read", async () => {
-    await put(withPoints(3));
+    await put({ ...withPoints(3), timeZone: "Asia/Tokyo" });
     const { page, faults } = await world.open(place);
     const area = page.getByLabel("Loyalty configuration");
     const text = await area.inputValue();
@@ -62,6 +62,17 @@ describe("loyalty in the studio", { skip: browserAvailable() }, () => {
     await area.fill(text.replace('"metricQuantity": 3', '"metricQuantity": 4'));
     await page.locator('button.main:not([aria-disabled="true"])').press("Enter");
     await page.getByText("No difference.").waitFor();
+    await page.getByText(/^Version \d+ in force since .* \(Asia\/Tokyo\)$/).waitFor();
+    await press(page.getByRole("button", { name: "Versions", exact: true }));
+    await page.getByRole("columnheader", { name: "Saved (Asia/Tokyo)" }).waitFor();
+    const at = { timeZone: "Asia/Tokyo", dateStyle: "medium", timeStyle: "short" } as const;
+    const { created_at: seconds } = (await stored()).meta;
+    const written = await page.evaluate(([form, ms]) => new Intl.DateTimeFormat(undefined, form).format(ms), [
+      at,
+      seconds * 1_000,
+    ] as const);
+    await page.getByRole("cell", { name: written }).first().waitFor();
+    await press(page.getByRole("button", { name: "Edit", exact: true }));
     assert.deepEqual((await stored()).attributes.rules, withPoints(4).rules);
     await page.setViewportSize({ width: 360, height: 800 });
     await assertFits(page);

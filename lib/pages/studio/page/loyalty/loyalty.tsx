@@ -11,7 +11,7 @@ import { type EditedDocument, type Live, useDocument } from "../documents/saved.
 import { hrefOf } from "../places.ts";
 import { Problem } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import type { PartProps } from "./part.ts";
+import { type PartProps, timeOf } from "./part.ts";
 import { Scenarios } from "./scenarios.tsx";
 import { Trial } from "./trial.tsx";
 import { Versions } from "./versions.tsx";
@@ -148,14 +148,11 @@ async function readConfiguration({ api, signal }: ViewContext, spaceId: string):
     });
   if (answer === null) return { value: {}, tag: "", note: "None in force" };
   const { attributes, meta } = answer.document.data;
-  const since = new Date(meta.created_at * 1_000).toLocaleString(undefined, {
-    dateStyle: "medium",
-    timeStyle: "short",
-  });
+  const { zone, text } = timeOf(attributes);
   return {
     value: attributes,
     tag: answer.headers.get("etag") ?? "",
-    note: `Version ${meta.version} in force since ${since}`,
+    note: `Version ${meta.version} in force since ${text(meta.created_at)} (${zone})`,
   };
 }
 

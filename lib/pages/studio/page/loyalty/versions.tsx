@@ -7,7 +7,7 @@ import { Differences } from "../documents/editor.tsx";
 import { messageOf } from "../problem.ts";
 import { ask, Problem } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import type { PartProps } from "./part.ts";
+import { type PartProps, timeOf } from "./part.ts";
 
 async function listVersions({ api, chain, signal }: ViewContext) {
   return await api.control.listLoyaltyVersions({ spaceId: chain.at(-1)?.id ?? "" }, { signal });
@@ -58,7 +58,7 @@ export function Versions({ context, document, live }: PartProps) {
           {refusal}
         </p>
       )}
-      <VersionTable versions={versions} rollBack={rollBack} />
+      <VersionTable versions={versions} time={timeOf(live.value)} rollBack={rollBack} />
       {pair !== null && <Comparison context={context} versions={versions} pair={pair} setPair={setPair} />}
     </>
   );
@@ -66,19 +66,18 @@ export function Versions({ context, document, live }: PartProps) {
 
 interface VersionTableProps {
   readonly versions: readonly Version[];
+  readonly time: ReturnType<typeof timeOf>;
   readonly rollBack: (version: Version) => void;
 }
 
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
-function VersionTable({ versions, rollBack }: VersionTableProps) {
+function VersionTable({ versions, time, rollBack }: VersionTableProps) {
   return (
     <section class="table" aria-label="Versions">
       <table>
         <thead>
           <tr>
             <th scope="col">Version</th>
-            <th scope="col">Saved</th>
+            <th scope="col">Saved ({time.zone})</th>
             <th scope="col">By</th>
             <th scope="col">
               <span class="hidden">Roll back</span>
@@ -96,7 +95,7 @@ function VersionTable({ versions, rollBack }: VersionTableProps) {
                     <span class="quiet"> as version {attributes.rollback_of}</span>
                   )}
                 </th>
-                <td>{times.format(attributes.created_at * 1_000)}</td>
+                <td>{time.text(attributes.created_at)}</td>
                 <td>{authorOf(attributes.created_by)}</td>
                 <td class="number">
                   {index > 0 && (
