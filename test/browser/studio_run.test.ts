@@ -114,9 +114,10 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("Take what is cued").waitFor();
     await page.keyboard.press("Escape");
-    // The same device holds publishes, and the clock stands until the take is cancelled.
+    // The event holds publishes, and the clock stands until the take is cancelled.
     await page.getByRole("switch", { name: "Wait 3 s before a take: off" }).press("Enter");
-    await page.getByRole("switch", { name: "Wait 3 s before a take: on" }).waitFor();
+    const { page: other } = await world.open(`#/events/${show.event}`);
+    for (const each of [page, other]) await each.getByRole("switch", { name: "take: on" }).waitFor();
     const take = row(page, "Two").getByRole("button", { name: "Take", exact: true });
     await holdClock(page);
     await press(take);
@@ -302,7 +303,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     assert.equal(await stateOf(inside), "current");
   });
 
-  it("keeps the buttons of the show where they are when it begins", async () => {
+  it("keeps the buttons of the show where they are when it begins, and extends it", async () => {
     const { json } = await world.author("POST", "/events", {
       type: "events",
       attributes: { name: "Semi-final" },
@@ -319,6 +320,18 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("timer").waitFor();
     assert.deepEqual(await places(), before);
     assert.equal(await button("Start the show").getAttribute("aria-disabled"), "true");
+    const times = async () => {
+      const { attributes } = (await world.author("GET", `/events/${json.data.id}`)).json.data;
+      return [attributes.extra_time_duration, attributes.on_demand_duration];
+    };
+    for (const extra of [600, 900]) {
+      await press(button("Extra time"));
+      await page.getByLabel("Minutes more").fill(extra === 600 ? "10" : "5");
+      if (extra === 600) await page.getByLabel(/^Minutes that it stays open/).fill("30");
+      await button("Extend the show").press("Enter");
+      await until("the times are stored", async () => (await times())[0] === extra);
+      assert.deepEqual(await times(), [extra, 1_800]);
+    }
     assert.deepEqual(faults, []);
   });
 
@@ -363,7 +376,7 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("status").getByText("Needs the role creator.").waitFor();
   });
 
-  it("shows what others have cued", async () => {
+  it("shows what others have cued and what they edit", async () => {
     const show = await openShow(world, ["One", "Two"]);
     const { page } = await world.open(`#/events/${show.event}`);
     const { page: other } = await world.open(`#/events/${show.event}`, { token: await viewer() });
@@ -375,6 +388,39 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
       return (await row(other, "Two").getByText("has cued it").count()) === 1;
     });
     await other.locator(".figure", { hasText: "also here" }).getByText("Sam", { exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("complementary", { name: "Editor" }).waitFor();
+    await until("the other page says who edits it", async () => {
+      await world.time.advance(1_000);
+      await other.clock.runFor(1_000);
+      return (await row(other, "Two").getByText("Sam is here").count()) === 1;
+    });
+    assert.equal(await page.getByText("Sam is here").count(), 0, "not to Sam");
+  });
+
+  it("shows 60 rows of a long show, and grows by scrolling, in Run and in Plan", async () => {
+    const { event } = await openShow(world, []);
+    const relationships = { event: { data: { type: "events", id: event } } };
+    const additions = Array.from({ length: 65 }, (_, index) => ({
+      op: "add",
+      data: { type: "elements", attributes: { content_type: "poll", name: `No. ${index}` }, relationships },
+    }));
+    const { status, text } = await world.call("/api/v2/operations", {
+      token: world.token,
+      headers: { "content-type": 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"' },
+      body: { "atomic:operations": additions },
+    });
+    assert.equal(status, 200, text);
+    for (const view of ["run", "plan"]) {
+      const { page } = await world.open(`#/events/${event}/${view}`);
+      const rows = page.locator("[data-id]");
+      await rows.nth(59).waitFor({ state: "attached" });
+      await page.getByText("5 more", { exact: true }).waitFor({ state: "attached" });
+      assert.equal(await rows.count(), 60);
+      await page.getByText("5 more", { exact: true }).scrollIntoViewIfNeeded();
+      await rows.nth(64).waitFor({ state: "attached" });
+      assert.equal(await page.getByText("5 more", { exact: true }).count(), 0);
+    }
   });
 
   it("shares the addresses of a show, with a code that cameras read", async () => {

@@ -1,6 +1,6 @@
 /** What a producer does to a show. Actions are sent at once or refused; nothing waits for a connection. */
 
-import { type Signal, signal } from "@preact/signals";
+import { computed, type Signal, signal } from "@preact/signals";
 import type { ContentType } from "../../../../authoring/table/content_types.ts";
 import { GrandstandError } from "../../../../client/mod.ts";
 import { type Resource, textOf } from "../api.ts";
@@ -22,8 +22,10 @@ import { type Item, type Rundown, timecodeOf, zoneOf } from "./rundown.ts";
 
 /** Time after a cue or a take in which nothing is taken, in ms. */
 const deadMs = 500;
-/** Time in which a take can be cancelled where the device holds publishes, in ms. */
+/** Time in which a take can be cancelled where the event holds publishes, in ms. */
 const holdMs = 3_000;
+/** The annotation of an event that holds publishes. */
+const holdKey = "hold_publishes";
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const numbers = new Intl.NumberFormat();
@@ -53,8 +55,8 @@ export class Desk {
   readonly rundown: Rundown;
   /** Id of the element that the next take publishes; null: none. */
   readonly cued = signal<string | null>(null);
-  /** True if takes on this device wait for a moment, in which they can be cancelled. */
-  readonly holds = deviceSwitch("hold of publishes", false);
+  /** True if takes of the event wait for a moment, in which they can be cancelled. */
+  readonly holds = computed(() => Object(this.rundown.event.value.attributes.annotations)[holdKey] === "on");
   /** A take that waits; null: none. */
   readonly held = signal<{ readonly title: string; readonly cancel: () => void } | null>(null);
   /** Id of the element whose right option is asked for; null: none. */
@@ -333,6 +335,12 @@ export class Desk {
   /** Changes how long the event runs, and how long it stays on demand, in seconds. */
   async changeTimes(times: { readonly extra_time_duration?: number; readonly on_demand_duration?: number }) {
     await this.#changeEvent(times);
+  }
+
+  /** Lets takes of the event wait, for all who run it, or not. */
+  async holdPublishes(isOn: boolean): Promise<void> {
+    if (this.refusal !== null) this.#context.announce(this.refusal);
+    await this.#changeEvent({ annotations: { [holdKey]: isOn ? "on" : null } });
   }
 
   async #changeEvent(attributes: Readonly<Record<string, unknown>>): Promise<boolean> {

@@ -102,6 +102,7 @@ function When({ desk, item: drawn, isSeen }: ItemProps & Seen) {
   const { rundown } = desk;
   const children = zoneOf(drawn) === "next" ? rundown.childrenOf(drawn.id).length : 0;
   const others = useComputed(() => rundown.colleagues.value.filter(({ cued }) => cued === drawn.id));
+  const here = useComputed(() => rundown.othersIn(drawn.id).map(name => `${name} is here`));
   const text = useComputed(() => {
     // What is computed hears of signals alone, and not of properties.
     const item = rundown.item(drawn.id) ?? drawn;
@@ -126,7 +127,8 @@ function When({ desk, item: drawn, isSeen }: ItemProps & Seen) {
     ];
     return parts.join(" · ");
   });
-  return <span class="when">{text}</span>;
+  const all = useComputed(() => [text.value, ...here.value].filter(Boolean).join(" · "));
+  return <span class="when">{all}</span>;
 }
 
 function Count({ desk, id, isSeen }: Omit<RowProps, "current"> & Seen) {

@@ -41,9 +41,8 @@ export function Timeline({ desk, current }: TimelineProps) {
   const { holds } = desk;
   const switchHold: Command = {
     label: holds.value ? "Take at once" : "Wait 3 s before a take",
-    run() {
-      holds.value = !holds.value;
-    },
+    refusal: desk.refusal,
+    run: () => void desk.holdPublishes(!holds.value),
   };
   useCommands(() => [...commands, switchKeys, switchHold]);
   return (
@@ -76,7 +75,8 @@ export function Timeline({ desk, current }: TimelineProps) {
           type="button"
           role="switch"
           class="plain"
-          title="You can cancel a take on this device while it waits"
+          title={desk.refusal ?? "Everybody who runs the event can cancel a take while it waits"}
+          {...(desk.refusal !== null && { "aria-disabled": true })}
           aria-checked={holds.value}
           onClick={switchHold.run}
         >
