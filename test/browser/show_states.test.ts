@@ -216,6 +216,24 @@ describe("the states of the show", { skip: browserAvailable() }, () => {
     const link = page.getByRole("link", { name: /Go to / });
     assert.match((await link.getAttribute("href")) ?? "", /^\?event=[\w-]+&locale=en&theme=dark$/);
     await picture(page, "next");
+    const root = page.locator("html");
+    assert.equal(await root.evaluate(each => getComputedStyle(each).colorScheme), "dark");
+    const dress = (show: object) =>
+      world.author("PATCH", `/projects/${ids.project}`, {
+        type: "projects",
+        id: ids.project,
+        attributes: { services: { show } },
+      });
+    await dress({ colours: { accent: "#0b6e4f", ground: "#fffaf5", ink: "#231815" } });
+    world.clock.advance(pastCachesMs);
+    await page.reload();
+    await link.waitFor();
+    const ground = await root.evaluate(each => getComputedStyle(each).getPropertyValue("--ground"));
+    assert.equal(ground.trim(), "#fffaf5");
+    const scheme = await root.evaluate(each => getComputedStyle(each).colorScheme);
+    assert.equal(scheme, "light", "that of the ground, whatever the address says");
+    await dress({});
+    world.clock.advance(pastCachesMs);
     assert.deepEqual(faults, []);
   });
 

@@ -28,6 +28,8 @@ describe("the events of a project in a browser", { skip: browserAvailable() }, (
       await page.getByLabel("Name").fill(name);
       await page.getByLabel("Start from").selectOption({ label: from });
       await page.getByLabel("Begins (Asia/Tokyo)").fill("2100-01-02T09:00");
+      await page.getByLabel("Begins again after its end").check();
+      await page.getByLabel("Minutes until it begins again").fill(name === "Final" ? "15" : "30");
       await assertAccessible(page);
       await page.getByRole("button", { name: "Create" }).click();
       await page.getByRole("heading", { level: 1, name }).waitFor();
@@ -35,10 +37,17 @@ describe("the events of a project in a browser", { skip: browserAvailable() }, (
       await page.locator("a.card", { hasText: name }).first().waitFor();
     }
     const { data } = (await world.author("GET", `/projects/${ids.project}/events`)).json;
-    assert.deepEqual(
-      data.slice(0, 2).map(({ attributes }: { attributes: { start_at: number } }) => attributes.start_at),
-      [Date.UTC(2100, 0, 2) / 1_000, Date.UTC(2100, 0, 2) / 1_000],
-    );
+    const begin = Date.UTC(2100, 0, 2) / 1_000;
+    const timesByName = data
+      .slice(0, 2)
+      .map(({ attributes }: { attributes: Record<string, unknown> }) => [
+        attributes.name,
+        [attributes.start_at, attributes.repeat, attributes.repeat_in],
+      ]);
+    assert.deepEqual(Object.fromEntries(timesByName), {
+      Final: [begin, true, 15],
+      Rerun: [begin, true, 30],
+    });
     await page.locator("a.card", { hasText: "Final" }).getByText("Overlaps Rerun").waitFor();
 
     // Pages of one event stand for a project with many.

@@ -8,7 +8,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { createStudio } from "../../lib/pages/studio/mod.ts";
 import { buildPage } from "../../runtime/services/pages.ts";
-import { firstLoadBytes } from "../support/embed_size.ts";
+import { firstLoadBytes, partBytes } from "../support/embed_size.ts";
 import { testSecret } from "../support/platform.ts";
 
 /** Most bytes of the page with the script and style that it loads first, compressed. */
@@ -143,6 +143,18 @@ describe("the page of the studio", () => {
   it(`loads at most ${gzipBytesMax} bytes first, compressed`, () => {
     const bytes = firstLoadBytes(files);
     assert.ok(bytes > 1_000 && bytes <= gzipBytesMax, String(bytes));
+  });
+
+  it("loads few bytes for each part, compressed", () => {
+    for (const [most, ...names] of [
+      [50, "run"],
+      [13, "analytics"],
+      [50, "loyalty", "engine"],
+      [17, "people"],
+    ] as const) {
+      const bytes = partBytes(files, names);
+      assert.ok(bytes > 1_000 && bytes <= most * 1_024, `${names}: ${bytes}`);
+    }
   });
 
   it("is served by a platform with the option alone, and says where its files are missing", async () => {

@@ -21,6 +21,25 @@ export function firstLoadBytes(files: readonly { readonly name: string; readonly
   return loaded.reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length, 0);
 }
 
+/** Returns how many bytes of a page's part a browser loads beside those of its first load: its file, and what that imports. */
+export function partBytes(
+  files: readonly { readonly name: string; readonly text: string }[],
+  names: readonly string[],
+): number {
+  const page = files.find(({ name }) => name === "")?.text ?? "";
+  const loaded = new Set<string>();
+  let bytes = 0;
+  const load = (name: string): void => {
+    if (loaded.has(name) || page.includes(`/${name}"`)) return;
+    loaded.add(name);
+    const { text = "" } = files.find(each => each.name === name) ?? {};
+    bytes += gzipSync(text, { level: 9 }).length;
+    for (const [, next = ""] of text.matchAll(/(?:\bfrom|\bimport)"\.\/([^"]+)"/g)) load(next);
+  };
+  for (const start of names) load(files.find(({ name }) => name.startsWith(`${start}-`))?.name ?? "");
+  return bytes;
+}
+
 /** Bundles `createPlatform` and `createMemoryStore` of a built package for any runtime. */
 export async function embedSize(dist: string): Promise<EmbedSize> {
   return { whole: await bundledBytes(dist, false), start: await bundledBytes(dist, true) };
