@@ -182,13 +182,14 @@ function Lost({ desk }: { readonly desk: Desk }) {
 function Times({ desk, close }: { readonly desk: Desk; readonly close: () => void }) {
   const { extra_time_duration: extra, on_demand_duration: onDemand } = desk.rundown.event.value.attributes;
   const [more, setMore] = useState("5");
-  const [kept, setKept] = useState(String(Number(onDemand ?? 0) / 60));
+  // What nobody has typed stays as it is, also where somebody else changes it meanwhile.
+  const [kept, setKept] = useState<string | null>(null);
   const minutes = (text: string): number => Math.round(Number(text) * 60);
   function save(): void {
     close();
     void desk.changeTimes({
       extra_time_duration: Number(extra ?? 0) + minutes(more),
-      on_demand_duration: minutes(kept),
+      ...(kept !== null && { on_demand_duration: minutes(kept) }),
     });
   }
   return (
@@ -216,7 +217,7 @@ function Times({ desk, close }: { readonly desk: Desk; readonly close: () => voi
             type="number"
             min="0"
             max="43200"
-            value={kept}
+            value={kept ?? String(Number(onDemand ?? 0) / 60)}
             onInput={event => setKept(event.currentTarget.value)}
           />
         </label>
