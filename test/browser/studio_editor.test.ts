@@ -526,55 +526,6 @@ describe("editing an element in a browser", { skip: browserAvailable() }, () => 
     assert.deepEqual(faults, []);
   });
 
-  it("edits lists of numbers and of truths, and fields that a client wrote under their other names", async () => {
-    // A project without an app takes elements of any type.
-    const { json } = await world.author("POST", "/events", {
-      type: "events",
-      attributes: { name: "Final" },
-      relationships: { project: { data: { type: "projects", id: ids.otherProject } } },
-    });
-    const id = await draft("lineup", { name: "eleven" }, json.data.id);
-    const list = (key: string, type: string) => ({ key, label: key, type, many: true });
-    const properties = [list("shirts", "integer"), list("odds", "number"), list("fit", "boolean")];
-    const definition = { name: "Line-up", content_type: "lineup", custom_fields: [{ properties }] };
-    const { page, faults } = await world.open("");
-    await page.route("**/content_types/lineup", route =>
-      route.fulfill({
-        contentType: "application/vnd.api+json",
-        json: { data: { type: "content_types", id: "lineup", attributes: { definition } } },
-      }),
-    );
-    await page.goto(`${world.url}/studio#/events/${json.data.id}/run/${id}`);
-    await editor(page).getByLabel("shirts").pressSequentially("7\n10\n");
-    assert.equal(await editor(page).getByLabel("shirts").inputValue(), "7\n10\n");
-    await editor(page).getByLabel("odds").pressSequentially("1.50\n-2");
-    await editor(page).getByLabel("fit").fill("true\nfalse");
-    await page.clock.runFor(1_600);
-    const values = async () =>
-      (await world.author("GET", `/elements/${id}`)).json.data.attributes.custom_fields.map(
-        (field: { readonly values: { readonly all: unknown } }) => field.values.all,
-      );
-    await until("all are stored", async () => (await values()).length === 3);
-    assert.deepEqual(await values(), [
-      [7, 10],
-      [1.5, -2],
-      [true, false],
-    ]);
-
-    const image = (key: string) => [{ key, values: { all: "https://cdn.example/a.png" } }];
-    const alias = await draft("message", { name: "old client", custom_fields: image("image_url") });
-    await page.goto(`${world.url}/studio#/events/${world.event}/run/${alias}`);
-    const field = editor(page).getByLabel("Image");
-    assert.equal(await field.inputValue(), "https://cdn.example/a.png");
-    await field.fill("https://cdn.example/b.png");
-    await page.clock.runFor(1_600);
-    await saved(page);
-    assert.deepEqual((await world.author("GET", `/elements/${alias}`)).json.data.attributes.custom_fields, [
-      { key: "image_url", values: { all: "https://cdn.example/b.png" } },
-    ]);
-    assert.deepEqual(faults, []);
-  });
-
   it("leaves of a published element what fans have not seen, and says what the server refuses", async () => {
     const id = await world.publish("quiz", { name: "out", ...question("When?", "1999", "2004") });
     const { page, faults } = await edit(id);

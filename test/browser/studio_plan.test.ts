@@ -297,4 +297,50 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     assert.equal(batches.length, 4);
     assert.deepEqual(faults, []);
   });
+
+  it("edits lists of numbers and of truths", async () => {
+    // A project without an app takes elements of any type.
+    const { json } = await world.author("POST", "/events", {
+      type: "events",
+      attributes: { name: "Final" },
+      relationships: { project: to("projects", ids.otherProject) },
+    });
+    const draft = async (content_type: string, event: string): Promise<string> => {
+      const { json: made } = await world.author("POST", "/elements", {
+        type: "elements",
+        attributes: { content_type },
+        relationships: { event: to("events", event) },
+      });
+      return made.data.id;
+    };
+    const id = await draft("lineup", json.data.id);
+    const list = (key: string, type: string) => ({ key, label: key, type, many: true });
+    const properties = [list("shirts", "integer"), list("odds", "number"), list("fit", "boolean")];
+    const definition = { name: "Line-up", content_type: "lineup", custom_fields: [{ properties }] };
+    const { page, faults } = await world.open("");
+    const editor = (shown: Page) => shown.getByRole("complementary", { name: "Editor" });
+    await page.route("**/content_types/lineup", route =>
+      route.fulfill({
+        contentType: "application/vnd.api+json",
+        json: { data: { type: "content_types", id: "lineup", attributes: { definition } } },
+      }),
+    );
+    await page.goto(`${world.url}/studio#/events/${json.data.id}/plan/${id}`);
+    await editor(page).getByLabel("shirts").pressSequentially("7\n10\n");
+    assert.equal(await editor(page).getByLabel("shirts").inputValue(), "7\n10\n");
+    await editor(page).getByLabel("odds").pressSequentially("1.50\n-2");
+    await editor(page).getByLabel("fit").fill("true\nfalse");
+    await page.clock.runFor(1_600);
+    const values = async () =>
+      (await world.author("GET", `/elements/${id}`)).json.data.attributes.custom_fields.map(
+        (field: { readonly values: { readonly all: unknown } }) => field.values.all,
+      );
+    await until("all are stored", async () => (await values()).length === 3);
+    assert.deepEqual(await values(), [
+      [7, 10],
+      [1.5, -2],
+      [true, false],
+    ]);
+    assert.deepEqual(faults, []);
+  });
 });

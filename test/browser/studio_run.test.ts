@@ -212,6 +212,8 @@ describe("running a show in a browser", { skip: browserAvailable() }, () => {
     await page.getByRole("combobox").fill("shift times");
     await page.getByRole("option", { name: "Shift all times to come…" }).waitFor();
     await page.keyboard.press("Escape");
+    // The palette gives the focus back when it closes.
+    await page.getByRole("combobox").waitFor({ state: "detached" });
     const sent = batches(page);
     await row(page, "Tonight").focus();
     await page.keyboard.press("c");

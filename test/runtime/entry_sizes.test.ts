@@ -20,7 +20,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./location": 8_400,
   "./leaderboards": 37_900,
   "./dialogue": 10_900,
-  "./control": 103_500,
+  "./control": 103_600,
   "./client": 10_800,
   "./react": 1_200,
   "./show": 79_500,

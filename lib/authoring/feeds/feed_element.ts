@@ -101,7 +101,7 @@ interface Question {
   readonly options?: readonly { readonly fields?: unknown }[];
 }
 
-function questionOf({ question }: Attributes): Question {
+export function questionOf({ question }: Attributes): Question {
   return (question ?? {}) as Question;
 }
 
@@ -169,32 +169,4 @@ export function isoOf(seconds: number): string;
 export function isoOf(seconds: number | null): string | null;
 export function isoOf(seconds: number | null): string | null {
   return seconds === null ? null : new Date(seconds * 1_000).toISOString();
-}
-
-const idShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** The digest in the address of a file. */
-const addressShape = /^(?:https?:)?\/\/.*\/assets\/[0-9a-f-]{36}\/([0-9a-f]{64})\//;
-
-/** Most files of an event that are looked for. */
-const namesMax = 1_000;
-
-/** Lists the values that may name files. Ids of the same project are those of other records. */
-export function assetNames(
-  elements: readonly Pick<FeedElement, "attributes">[],
-  projectId: string,
-): readonly string[] {
-  const isOther = (id: string): boolean => !id.toLowerCase().startsWith(projectId.slice(0, 13));
-  const isName = (value: unknown): value is string =>
-    typeof value === "string" && (addressShape.test(value) || (idShape.test(value) && isOther(value)));
-  const names = elements.flatMap(({ attributes }) => {
-    const { fields, options = [] } = questionOf(attributes);
-    const lists = [attributes.custom_fields, fields, ...options.map(option => option.fields)];
-    return lists.flatMap(fieldsOf).flatMap(({ values }) => Object.values(values).flat().filter(isName));
-  });
-  return [...new Set(names)].slice(0, namesMax);
-}
-
-/** Returns the digest in the address of a file of the platform. */
-export function digestIn(name: string): string | undefined {
-  return addressShape.exec(name)?.[1];
 }

@@ -5,10 +5,36 @@ import type { Loaded } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import type { ReadRecord, Store } from "../../storage/mod.ts";
 import { assetKey, assetUrl, digestKey } from "../table/contents.ts";
-import { digestIn, type FeedAssets, noAssets } from "./feed_element.ts";
+import { type FeedAssets, fieldsOf, noAssets, questionOf } from "./feed_element.ts";
 
 /** Age in ms from which the records of files are read again. */
 export const assetsAgeMsMax = 5_000;
+
+interface Named {
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+const idShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The digest in the address of a file. */
+const addressShape = /^(?:https?:)?\/\/.*\/assets\/[0-9a-f-]{36}\/([0-9a-f]{64})\//;
+
+/** Lists the values that may name files. Ids of the same project are those of other records. */
+export function assetNames(elements: readonly Named[], projectId: string): readonly string[] {
+  const isOther = (id: string): boolean => !id.toLowerCase().startsWith(projectId.slice(0, 13));
+  const isName = (value: unknown): value is string =>
+    typeof value === "string" && (addressShape.test(value) || (idShape.test(value) && isOther(value)));
+  const names = elements.flatMap(({ attributes }) => {
+    const { fields, options = [] } = questionOf(attributes);
+    const lists = [attributes.custom_fields, fields, ...options.map(option => option.fields)];
+    return lists.flatMap(fieldsOf).flatMap(({ values }) => Object.values(values).flat().filter(isName));
+  });
+  return [...new Set(names)];
+}
+
+/** Returns the digest in the address of a file of the platform. */
+function digestIn(name: string): string | undefined {
+  return addressShape.exec(name)?.[1];
+}
 
 /** Reads the files of a project's space that are named so. What is no file of it is left out. */
 export async function readAssets(
@@ -37,9 +63,7 @@ export async function readAssets(
   const assets = names.flatMap((name, index) => {
     const stored = found[index];
     if (stored == null) return [];
-    const { attributes } = JSON.parse(stored.value) as {
-      readonly attributes: Readonly<Record<string, unknown>>;
-    };
+    const { attributes } = JSON.parse(stored.value) as Named;
     const url = idByAddress.has(name) ? name : assetUrl(publicUrl, spaceId, attributes);
     return [[name, { url, text: String(attributes.alt_text ?? "") }] as const];
   });

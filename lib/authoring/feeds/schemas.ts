@@ -56,12 +56,7 @@ const correctOption = described(
   "Number of the right option, counted from 1, once it is revealed; absent where there is none",
 );
 
-const altTexts = v.exactOptional(
-  described(
-    v.record(v.string(), v.string()),
-    "What pictures show, for people who do not see them, by the address of the picture",
-  ),
-);
+const altTexts = v.exactOptional(described(v.record(v.string(), v.string()), "Texts of pictures by address"));
 
 const votingRules = described(
   v.object({

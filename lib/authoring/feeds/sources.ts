@@ -18,8 +18,8 @@ import { readMany } from "../../storage/board_pages.ts";
 import { type ReadRecord, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../table/contents.ts";
 import type { ElementFacts } from "../table/element_times.ts";
-import { assetNames, type FeedAssets, fieldsOf, noAssets } from "./feed_element.ts";
-import { assetsAgeMsMax, readAssets } from "./named_assets.ts";
+import { type FeedAssets, fieldsOf, noAssets } from "./feed_element.ts";
+import { assetNames, assetsAgeMsMax, readAssets } from "./named_assets.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ownZone, timeIn } from "./plan/zones.ts";
 import { Problem } from "./ui.tsx";
 import type { ViewContext } from "./view.ts";
 
@@ -84,20 +85,18 @@ export interface Zone {
 /** Returns the zone of the project above a place, or the viewer's own where it has none. */
 export async function readZone({ api, chain, signal }: ViewContext): Promise<Zone> {
   const project = chain.find(({ type }) => type === "projects");
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (project === undefined) return zoneNamed(own);
+  if (project === undefined) return zoneNamed(ownZone);
   const query = { projectId: project.id, "fields[projects]": "services" };
   const { attributes } = await api.control.readProject(query, { signal });
   const { show } = (attributes.services ?? {}) as { readonly show?: { readonly timeZone?: string } };
-  return zoneNamed(show?.timeZone ?? own);
+  return zoneNamed(show?.timeZone ?? ownZone);
 }
 
-function zoneNamed(timeZone: string): Zone {
-  const moments = new Intl.DateTimeFormat(undefined, { timeZone, dateStyle: "medium", timeStyle: "short" });
+export function zoneNamed(timeZone: string): Zone {
   const times = new Intl.DateTimeFormat(undefined, { timeZone, timeStyle: "short" });
   return {
     name: timeZone,
-    moment: at => moments.format(at * 1_000),
+    moment: at => timeIn(timeZone, at),
     time: at => times.format(at * 1_000),
   };
 }

@@ -60,19 +60,6 @@ interface Text {
   readonly isMandatory: boolean;
 }
 
-function valuesIn(found: unknown): readonly (readonly [string, unknown])[] {
-  return Object.entries(Object(found)).filter(([, value]) => value !== undefined);
-}
-
-/** Returns the name under which an element has a field: one of its aliases where a client wrote that. */
-export function writtenKey(
-  { key, aliases = [] }: Property,
-  start: Path,
-  read: (path: Path) => unknown,
-): string {
-  return [key, ...aliases].find(name => valuesIn(read([...start, name])).length > 0) ?? key;
-}
-
 /** Lists the texts of a type. `read` returns the value at a place of the element. */
 function textsOf(
   { question, option, custom_fields: groups }: ContentType,
@@ -86,10 +73,9 @@ function textsOf(
   ];
   const isText = ({ type, field }: Property): boolean => ["text", "rich_text"].includes(type ?? field ?? "");
   return starts.flatMap(([start, properties]) =>
-    (properties ?? []).filter(isText).map(property => {
-      const { mandatory } = property;
-      const path = [...start, writtenKey(property, start, read)];
-      const values = valuesIn(read(path));
+    (properties ?? []).filter(isText).map(({ key, mandatory }) => {
+      const path = [...start, key];
+      const values = Object.entries(Object(read(path))).filter(([, value]) => value !== undefined);
       return { path, values: Object.fromEntries(values), isMandatory: mandatory === true };
     }),
   );

@@ -10,7 +10,7 @@ import type { Resource } from "../api.ts";
 import { followAuthoring, keepPresence } from "../authoring.ts";
 import { messageOf } from "../problem.ts";
 import { titleOf } from "../results.ts";
-import { elementPlace, type Rundown } from "../run/rundown.ts";
+import type { Rundown } from "../run/rundown.ts";
 import { type History, historyOf, type OpenEditor, type OperationResult, type Step } from "../undo.ts";
 import type { ViewContext } from "../view.ts";
 import { nameOf, pathOf } from "./contents.ts";
@@ -128,7 +128,7 @@ export class Editing implements OpenEditor {
     const { api, chain } = this.#context;
     const project = chain.find(({ type }) => type === "projects")?.id ?? "";
     const presence = keepPresence(api, project, until);
-    const place = elementPlace + this.id;
+    const place = `elements/${this.id}`;
     this.#say = field => presence.say({ place, field });
     this.#say(null);
     const stop = followAuthoring(api, project, until).subscribe(heard => {

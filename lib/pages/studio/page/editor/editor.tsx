@@ -16,7 +16,7 @@ import type { Desk } from "../run/desk.ts";
 import { useShow } from "../run/monitor.tsx";
 import { Act } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import { languagesOf, missingTexts, nameOf, writtenKey } from "./contents.ts";
+import { languagesOf, missingTexts, nameOf } from "./contents.ts";
 import { Details, type PartProps } from "./details.tsx";
 import { Editing } from "./editing.ts";
 import { AroundContext, area, Labelled, PropertyField, text } from "./fields.tsx";
@@ -296,11 +296,6 @@ function Languages({ locales, locale, choose, editing, type }: LanguagesProps) {
   );
 }
 
-/** Follows no value, so that a keystroke draws one field. */
-function keyIn(editing: Editing, start: Path, property: Property): string {
-  return writtenKey(property, start, path => editing.value(path).peek());
-}
-
 /** Fields of the question and of the type, in their groups. */
 function Content({ type, locale, ...props }: PartProps) {
   const left = useFieldsLeftOut(type, props.editing);
@@ -310,7 +305,7 @@ function Content({ type, locale, ...props }: PartProps) {
         key={`${property.key} ${locale}`}
         {...props}
         property={property}
-        path={[...start, keyIn(props.editing, start, property), locale]}
+        path={[...start, property.key, locale]}
       />
     );
   return (
@@ -348,9 +343,7 @@ function useFieldsLeftOut(
   const filled = useComputed(() => {
     const isFilled = (key: string): boolean => {
       const start = asked.some(each => each.key === key) ? ["question", "fields"] : ["custom_fields"];
-      const read = (path: Path): unknown => editing.value(path).value;
-      const name = writtenKey(properties.find(each => each.key === key) ?? { key }, start, read);
-      const values = Object.values(Object(read([...start, name])));
+      const values = Object.values(Object(editing.value([...start, key]).value));
       return values.some(value => value !== undefined && value !== "");
     };
     return sets.flat().filter(isFilled).join(" ");
@@ -421,13 +414,7 @@ function Options({ type, locale, ...props }: PartProps) {
                 key={`${property.key} ${locale}`}
                 {...props}
                 property={{ ...property, label: `${index + 1}. ${property.label ?? property.key}` }}
-                path={[
-                  "question",
-                  "options",
-                  index,
-                  keyIn(editing, ["question", "options", index], property),
-                  locale,
-                ]}
+                path={["question", "options", index, property.key, locale]}
               />
             ))}
           </div>

@@ -120,7 +120,6 @@ export function PropertyField({
     charactersMax === undefined ? "" : `At most ${charactersMax} characters.`,
     boundsOf(min, max),
     valueType === "datetime" ? `Time in ${zone}.` : "",
-    many === true ? `One a line${valueType === "boolean" ? ": true or false" : ""}.` : "",
   ];
   const help = [description ?? "", ...bounds].filter(text => text !== "").join(" ");
   const { editing, path } = props;
@@ -291,11 +290,15 @@ function RichText(props: ControlProps) {
   );
 }
 
+const plainTypes: readonly unknown[] = ["integer", "number", "boolean"];
+
 /** Reads a line of a list. What is no value of its type stays a text, which the server refuses beside the field. */
 function readLine(line: string, type: string | undefined): unknown {
-  if (type === "boolean") return line === "true" || (line === "false" ? false : line);
-  if (type !== "integer" && type !== "number") return line;
-  return line.trim() === "" || !Number.isFinite(Number(line)) ? line : Number(line);
+  try {
+    return plainTypes.includes(type) ? JSON.parse(line) : line;
+  } catch {
+    return line;
+  }
 }
 
 /** A list as a text with a line for each value. */

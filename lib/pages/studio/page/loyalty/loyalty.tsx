@@ -9,9 +9,10 @@ import { DocumentEditor, Moved, OpenFile, SavePart } from "../documents/editor.t
 import { jsonText } from "../documents/json_text.ts";
 import { type EditedDocument, type Live, useDocument } from "../documents/saved.ts";
 import { hrefOf } from "../places.ts";
+import { ownZone } from "../plan/zones.ts";
 import { Problem } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import { type PartProps, timeOf } from "./part.ts";
+import { type PartProps, zoneOf } from "./part.ts";
 import { Scenarios } from "./scenarios.tsx";
 import { Trial } from "./trial.tsx";
 import { Versions } from "./versions.tsx";
@@ -103,7 +104,7 @@ function Edit({ context, document, live, faults }: PartProps) {
 
 /** What counts votes, so that a first show works. */
 const example = {
-  timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  timeZone: ownZone,
   metrics: [{ id: "points", title: "Points" }],
   actions: [{ name: "vote", clientReportable: true, data: { elementId: "string", option: "string" } }],
   rules: [
@@ -148,11 +149,11 @@ async function readConfiguration({ api, signal }: ViewContext, spaceId: string):
     });
   if (answer === null) return { value: {}, tag: "", note: "None in force" };
   const { attributes, meta } = answer.document.data;
-  const { zone, text } = timeOf(attributes);
+  const { name, moment } = zoneOf(attributes);
   return {
     value: attributes,
     tag: answer.headers.get("etag") ?? "",
-    note: `Version ${meta.version} in force since ${text(meta.created_at)} (${zone})`,
+    note: `Version ${meta.version} in force since ${moment(meta.created_at)} (${name})`,
   };
 }
 

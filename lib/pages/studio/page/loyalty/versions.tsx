@@ -2,12 +2,13 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { type Difference, differences } from "../../../../base/json/mod.ts";
+import type { Zone } from "../answers.tsx";
 import type { Resource } from "../api.ts";
 import { Differences } from "../documents/editor.tsx";
 import { messageOf } from "../problem.ts";
 import { ask, Problem } from "../ui.tsx";
 import type { ViewContext } from "../view.ts";
-import { type PartProps, timeOf } from "./part.ts";
+import { type PartProps, zoneOf } from "./part.ts";
 
 async function listVersions({ api, chain, signal }: ViewContext) {
   return await api.control.listLoyaltyVersions({ spaceId: chain.at(-1)?.id ?? "" }, { signal });
@@ -58,7 +59,7 @@ export function Versions({ context, document, live }: PartProps) {
           {refusal}
         </p>
       )}
-      <VersionTable versions={versions} time={timeOf(live.value)} rollBack={rollBack} />
+      <VersionTable versions={versions} zone={zoneOf(live.value)} rollBack={rollBack} />
       {pair !== null && <Comparison context={context} versions={versions} pair={pair} setPair={setPair} />}
     </>
   );
@@ -66,18 +67,18 @@ export function Versions({ context, document, live }: PartProps) {
 
 interface VersionTableProps {
   readonly versions: readonly Version[];
-  readonly time: ReturnType<typeof timeOf>;
+  readonly zone: Zone;
   readonly rollBack: (version: Version) => void;
 }
 
-function VersionTable({ versions, time, rollBack }: VersionTableProps) {
+function VersionTable({ versions, zone, rollBack }: VersionTableProps) {
   return (
     <section class="table" aria-label="Versions">
       <table>
         <thead>
           <tr>
             <th scope="col">Version</th>
-            <th scope="col">Saved ({time.zone})</th>
+            <th scope="col">Saved ({zone.name})</th>
             <th scope="col">By</th>
             <th scope="col">
               <span class="hidden">Roll back</span>
@@ -95,7 +96,7 @@ function VersionTable({ versions, time, rollBack }: VersionTableProps) {
                     <span class="quiet"> as version {attributes.rollback_of}</span>
                   )}
                 </th>
-                <td>{time.text(attributes.created_at)}</td>
+                <td>{zone.moment(attributes.created_at)}</td>
                 <td>{authorOf(attributes.created_by)}</td>
                 <td class="number">
                   {index > 0 && (

@@ -30,18 +30,18 @@ const holdKey = "hold_publishes";
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const numbers = new Intl.NumberFormat();
 
-/** Returns a switch of this device. Where the browser stores nothing, it lasts until the page is left. */
-export function deviceSwitch(name: string, isOnAtFirst: boolean): Signal<boolean> {
-  const isOn = signal(isOnAtFirst);
+/** Returns a switch of this device, which is on at first. Where the browser stores nothing, it lasts until the page is left. */
+export function deviceSwitch(name: string): Signal<boolean> {
+  const isOn = signal(true);
   try {
-    isOn.value = (localStorage.getItem(name) ?? (isOnAtFirst ? "on" : "off")) === "on";
+    isOn.value = localStorage.getItem(name) !== "off";
   } catch {
     // Storage is blocked.
   }
   isOn.subscribe(value => {
     try {
-      if (value === isOnAtFirst) localStorage.removeItem(name);
-      else localStorage.setItem(name, value ? "on" : "off");
+      if (value) localStorage.removeItem(name);
+      else localStorage.setItem(name, "off");
     } catch {
       // It is blocked or full.
     }
@@ -339,7 +339,6 @@ export class Desk {
 
   /** Lets takes of the event wait, for all who run it, or not. */
   async holdPublishes(isOn: boolean): Promise<void> {
-    if (this.refusal !== null) this.#context.announce(this.refusal);
     await this.#changeEvent({ annotations: { [holdKey]: isOn ? "on" : null } });
   }
 

@@ -34,8 +34,6 @@ export function Monitor({ context, desk, id }: MonitorProps) {
   const { attributes } = item;
   const notes = String(Object(attributes.annotations).notes ?? "");
   const hasVotes = choicesOf(attributes).length > 0;
-  const project = context.chain.find(({ type }) => type === "projects");
-  const locales = (project?.attributes.locales ?? []) as readonly string[];
   return (
     <aside class="monitor" aria-label="Monitor">
       {hasShow && (
@@ -51,18 +49,7 @@ export function Monitor({ context, desk, id }: MonitorProps) {
                 </button>
               ))}
             </fieldset>
-            {locales.length > 1 && (
-              <select
-                aria-label="Language of the preview"
-                value={locale}
-                onChange={({ currentTarget }) => setLocale(currentTarget.value)}
-              >
-                <option value="">your language</option>
-                {locales.map(each => (
-                  <option key={each}>{each}</option>
-                ))}
-              </select>
-            )}
+            <Language context={context} locale={locale} choose={setLocale} />
           </div>
           <Preview
             key={view}
@@ -91,6 +78,31 @@ export function Monitor({ context, desk, id }: MonitorProps) {
         <Answers key={item.id} context={context} desk={desk} id={item.id} />
       )}
     </aside>
+  );
+}
+
+interface LanguageProps {
+  readonly context: ViewContext;
+  /** "": that of the browser. */
+  readonly locale: string;
+  readonly choose: (locale: string) => void;
+}
+
+function Language({ context: { chain }, locale, choose }: LanguageProps) {
+  const project = chain.find(({ type }) => type === "projects");
+  const locales = (project?.attributes.locales ?? []) as readonly string[];
+  if (locales.length < 2) return null;
+  return (
+    <select
+      aria-label="Language of the preview"
+      value={locale}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+    >
+      <option value="">your language</option>
+      {locales.map(each => (
+        <option key={each}>{each}</option>
+      ))}
+    </select>
   );
 }
 

@@ -17,9 +17,6 @@ const lostMs = 3_500;
 /** Samples whose mean is the rate of now. */
 const meanOf = 3;
 
-/** Begins the place of an author who edits an element. */
-export const elementPlace = "elements/";
-
 export const zones = ["air", "next", "done"] as const;
 export type Zone = (typeof zones)[number];
 
@@ -49,18 +46,8 @@ export interface Colleague {
   readonly cued: string | null;
 }
 
-/** An author in the editor of an element. */
-interface Editing {
-  readonly userId: string;
-  readonly name: string;
-  readonly elementId: string;
-}
-
 /** Returns the names of those who are no windows of the author; none while nobody knows who the author is. */
-export function othersOf(
-  colleagues: readonly Pick<Colleague, "userId" | "name">[],
-  userId: string | null,
-): readonly string[] {
+export function othersOf(colleagues: readonly Colleague[], userId: string | null): readonly string[] {
   const others = colleagues.filter(each => userId !== null && each.userId !== userId);
   return [...new Set(others.map(({ name }) => name))];
 }
@@ -129,8 +116,7 @@ export class Rundown {
   /** Time of the newest answer on its way, in ms. */
   readonly latency = signal<number | null>(null);
   readonly colleagues = signal<readonly Colleague[]>([]);
-  /** Authors in the editors of elements, also of other events. */
-  readonly editors = signal<readonly Editing[]>([]);
+  readonly #authors = signal<LiveAuthoring["presence"]["authors"]>([]);
   readonly isByClock: boolean;
   readonly #context: ViewContext;
   readonly #say: (where: Whereabouts) => void;
@@ -429,13 +415,7 @@ export class Rundown {
     this.colleagues.value = presence.authors
       .filter(author => author.place === place && !author.id.endsWith(this.#windowId))
       .map(({ user_id: userId, name, field }) => ({ userId, name, cued: field }));
-    this.editors.value = presence.authors
-      .filter(author => author.place.startsWith(elementPlace))
-      .map(({ user_id: userId, name, place: where }) => ({
-        userId,
-        name,
-        elementId: where.slice(elementPlace.length),
-      }));
+    this.#authors.value = presence.authors;
     const at = changes.entries.findIndex(({ id }) => id === this.#lastChange);
     const fresh = this.#lastChange === "" ? [] : changes.entries.slice(at + 1);
     this.#lastChange = changes.entries.at(-1)?.id ?? "none";
@@ -449,8 +429,9 @@ export class Rundown {
 
   /** Returns the names of others who are in the editor of an element. */
   othersIn(id: string): readonly string[] {
-    const here = this.editors.value.filter(({ elementId }) => elementId === id);
-    return othersOf(here, this.#context.user.value?.id ?? null);
+    const me = this.#context.user.value?.id ?? null;
+    const here = this.#authors.value.filter(each => each.place === `elements/${id}` && each.user_id !== me);
+    return me === null ? [] : [...new Set(here.map(({ name }) => name))];
   }
 
   /** Returns who changed an element last, if that is somebody else who is here. */

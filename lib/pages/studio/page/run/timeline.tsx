@@ -24,7 +24,7 @@ export interface KeyCommand extends Command {
 
 export function Timeline({ desk, current }: TimelineProps) {
   const list = useRef<HTMLDivElement>(null);
-  const keys = useMemo(() => deviceSwitch("keys of the timeline", true), []);
+  const keys = useMemo(() => deviceSwitch("keys of the timeline"), []);
   const { rundown } = desk;
   const ids = zones.map(zone => rundown.ids[zone].value);
   useFixedRow(list, current);
@@ -75,8 +75,8 @@ export function Timeline({ desk, current }: TimelineProps) {
           type="button"
           role="switch"
           class="plain"
-          title={desk.refusal ?? "Everybody who runs the event can cancel a take while it waits"}
-          {...(desk.refusal !== null && { "aria-disabled": true })}
+          title={desk.refusal ?? undefined}
+          disabled={desk.refusal !== null}
           aria-checked={holds.value}
           onClick={switchHold.run}
         >
