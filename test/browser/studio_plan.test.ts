@@ -288,6 +288,7 @@ describe("the plan of an event in a browser", { skip: browserAvailable() }, () =
     assert.equal((await elementsOf(event)).find(({ name }) => name === "Third")?.state, "non_scheduled");
     await page.keyboard.press("Control+z");
     await until("it is gone", async () => (await namesOf(event)).join() === "First");
+    await row(page, "Second").waitFor({ state: "detached" });
     await page.keyboard.press("Control+Shift+z");
     // The page may still show the row that is gone.
     await until("it is made again", async () => (await namesOf(event)).includes("Second"));

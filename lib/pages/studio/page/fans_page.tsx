@@ -434,10 +434,9 @@ function Offers({ page, change, faults, boards }: FormProps) {
           aria-label="Action of votes"
           value={String(vote ?? "")}
           placeholder="vote"
-          onInput={({ currentTarget: { value } }) => {
-            const next = value.trim() === "" ? others : { ...others, vote: value.trim() };
-            change({ actions: Object.keys(next).length === 0 ? undefined : next });
-          }}
+          onInput={({ currentTarget: { value } }) =>
+            change({ actions: value.trim() === "" ? others : { ...others, vote: value.trim() } })
+          }
         />
       </FieldGroup>
       <FieldGroup
