@@ -26,7 +26,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, class: kind = "" }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // An effect after the next picture would take the focus from where the user has gone meanwhile.
+  useLayoutEffect(() => {
     const { current } = dialog;
     const before = document.activeElement;
     current?.showModal();
