@@ -49,8 +49,8 @@ export async function checkGrowth(target: Target, seedsMax: number): Promise<voi
     if (cost < costMin) continue;
     let least = await costOf(target, textOf(shortLength));
     const isTooLong = (): boolean => cost >= costMin && cost / Math.max(least, 0.1) >= growthMax;
-    // Repeated, as other work of the process may count in.
-    for (let run = 0; run < 4 && isTooLong(); run++) {
+    // Repeated, as other work of the process, such as its collector, may count in.
+    for (let run = 0; run < 19 && isTooLong(); run++) {
       cost = Math.min(cost, await costOf(target, textOf(longLength)));
       least = Math.min(least, await costOf(target, textOf(shortLength)));
     }
