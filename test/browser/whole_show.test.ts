@@ -20,7 +20,7 @@ import { until } from "../support/until.ts";
 import { openShowWorld, type ShowWorld } from "./_show.ts";
 import { type OpenedPage, openPage, press, useCatalogue } from "./_studio.ts";
 
-const fanCount = 12;
+const fanCount = isFullRun ? 44 : 12;
 const areas = { loyalty, leaderboards };
 type Fan = ReturnType<typeof createFanClient<typeof areas>>;
 /** Points of the rules of the show. */

@@ -8,6 +8,8 @@ import { boardName, clockTime, days, percent, t } from "./texts.ts";
 /** Entries around the fan. */
 const aroundLimit = 5;
 const aroundMs = 15_000;
+/** Largest part of the fans that is called the top of them. */
+const topMax = 0.5;
 
 export function Board({ show, rest }: { readonly show: Show; readonly rest: string }) {
   const { listedBoards: boards } = show;
@@ -58,7 +60,9 @@ function Leaders({ show, id }: { readonly show: Show; readonly id: string }) {
         <>
           <h2>
             {t("you")}
-            {part !== undefined && <span class="note"> ≤ {percent(part)}</span>}
+            {part !== undefined && part <= topMax && (
+              <span class="note"> {t("top", { share: percent(part) })}</span>
+            )}
           </h2>
           <Rows entries={around.entries} userId={userId} />
           <p class="quiet">{t("asOf", { time: clockTime(Date.now() - (performance.now() - around.at)) })}</p>

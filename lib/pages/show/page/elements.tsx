@@ -55,7 +55,7 @@ function Countdown({ show, item }: ItemProps) {
     <>
       <Title item={item} />
       <p class="countdown" role="timer">
-        {left.value > 0 ? duration(left.value) : t("atZero")}
+        {left.value > 0 ? duration(left.value) : t("now")}
       </p>
     </>
   );

@@ -311,7 +311,7 @@ function Countdown({ show, item }: ItemProps) {
   return (
     <>
       <Title item={item} />
-      <p class="countdown">{left.value > 0 ? duration(left.value) : t("atZero")}</p>
+      <p class="countdown">{left.value > 0 ? duration(left.value) : t("now")}</p>
     </>
   );
 }
