@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
-import { redisAvailable, startRedis } from "../support/redis.ts";
+import { databases } from "../support/databases.ts";
 import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
@@ -89,60 +89,63 @@ async function end(program: Program): Promise<void> {
 }
 
 describe("queued actions", { concurrency: true }, () => {
-  it("wait while the server runs no worker, and are applied by one that starts", {
-    skip: redisAvailable(),
-  }, async context => {
-    const redis = await startRedis();
-    context.after(() => redis.kill());
-    const environment = { GRANDSTAND_REDIS: redis.url, GRANDSTAND_METRICS_PORT: "0" };
-    const { server, demo } = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
-    await queueAction(demo, { action: "nothing-knows-this" });
-    assert.deepEqual(await deadOnes(demo), []);
-    const waiting = await scrape(server);
-    assert.equal(waiting("grandstand_queue_depth"), 1);
-    assert.ok((waiting("grandstand_queue_oldest_age_seconds") ?? -1) >= 0);
-    assert.equal(waiting("grandstand_worker_alive"), 0);
-    assert.equal(waiting('grandstand_queue_messages_total{step="pushed"}'), 1);
-    const posted = 'http_request_method="POST",http_route="/v1/api/audience/internal/actions"';
-    const durations = "http_server_request_duration_seconds_count";
-    assert.equal(waiting(`${durations}{${posted},http_response_status_code="202"}`), 1);
-    const reads = 'grandstand_store_operation_duration_seconds_count{operation="read",outcome="ok"}';
-    assert.ok((waiting(reads) ?? 0) > 0);
-    for (const process of ["process_cpu_seconds_total", "process_resident_memory_bytes"]) {
-      assert.ok((waiting(process) ?? 0) > 0, process);
-    }
-    assert.equal((await fetch(`${demo.baseUrl}/metrics`)).status, 404, "not on the port of clients");
-    const worker = await command(["worker"], environment);
-    context.after(() => worker.signal("SIGKILL"));
-    await worker.match(/works on queued actions/);
-    await until("the worker has come to it", async () => (await deadOnes(demo)).length === 1);
+  for (const { name, setting, skip, empty } of databases) {
+    it(`wait on ${name} while the server runs no worker, and are applied by one that starts`, {
+      skip,
+    }, async context => {
+      const environment = { [setting]: await empty(), GRANDSTAND_METRICS_PORT: "0" };
+      const { server, demo } = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
+      await queueAction(demo, { action: "nothing-knows-this" });
+      assert.deepEqual(await deadOnes(demo), []);
+      const waiting = await scrape(server);
+      assert.equal(waiting("grandstand_queue_depth"), 1);
+      assert.ok((waiting("grandstand_queue_oldest_age_seconds") ?? -1) >= 0);
+      assert.equal(waiting("grandstand_worker_alive"), 0);
+      assert.equal(waiting('grandstand_queue_messages_total{step="pushed"}'), 1);
+      const posted = 'http_request_method="POST",http_route="/v1/api/audience/internal/actions"';
+      const durations = "http_server_request_duration_seconds_count";
+      assert.equal(waiting(`${durations}{${posted},http_response_status_code="202"}`), 1);
+      const reads = 'grandstand_store_operation_duration_seconds_count{operation="read",outcome="ok"}';
+      assert.ok((waiting(reads) ?? 0) > 0);
+      for (const process of ["process_cpu_seconds_total", "process_resident_memory_bytes"]) {
+        assert.ok((waiting(process) ?? 0) > 0, process);
+      }
+      assert.equal((await fetch(`${demo.baseUrl}/metrics`)).status, 404, "not on the port of clients");
+      const worker = await command(["worker"], environment);
+      context.after(() => worker.signal("SIGKILL"));
+      await worker.match(/works on queued actions/);
+      await until("the worker has come to it", async () => (await deadOnes(demo)).length === 1);
 
-    const worked = await scrape(worker);
-    assert.equal(worked('grandstand_queue_messages_total{step="taken"}'), 1);
-    assert.equal(worked("grandstand_dead_letters"), 1);
-    assert.equal(worked("grandstand_worker_alive"), 1);
-    assert.equal(worked('grandstand_log_events_total{level="warn",event="action_dead"}'), 1);
-    await until("the action is settled", async () => (await scrape(worker))("grandstand_queue_depth") === 0);
+      const worked = await scrape(worker);
+      assert.equal(worked('grandstand_queue_messages_total{step="taken"}'), 1);
+      assert.equal(worked("grandstand_dead_letters"), 1);
+      assert.equal(worked("grandstand_worker_alive"), 1);
+      assert.equal(worked('grandstand_log_events_total{level="warn",event="action_dead"}'), 1);
+      await until(
+        "the action is settled",
+        async () => (await scrape(worker))("grandstand_queue_depth") === 0,
+      );
 
-    const flags = ["--org", demo.organisationId, "--control-url", demo.baseUrl];
-    const credentials = {
-      GRANDSTAND_API_KEY: demo.apiKey?.key ?? "",
-      GRANDSTAND_API_SECRET: demo.apiKey?.secret ?? "",
-    };
-    const listing = await command(["actions", "dead-letters", "list", ...flags], credentials);
-    assert.equal(await listing.ended, 0, listing.stderr());
-    const [id = "", , user, action] = listing.stdout().trim().split("\t");
-    assert.deepEqual([user, action], [userId, "nothing-knows-this"]);
-    const replay = await command(["actions", "dead-letters", "replay", "--all", ...flags], credentials);
-    assert.equal(await replay.ended, 0, replay.stderr());
-    assert.match(replay.stderr(), /Queued 1 again/);
-    const gone = await command(["actions", "dead-letters", "replay", "--id", id, ...flags], credentials);
-    assert.equal(await gone.ended, 6, gone.stderr());
-    const wrong = await command(["actions", "dead-letters", "replay", ...flags], credentials);
-    assert.equal(await wrong.ended, 2, wrong.stderr());
-    await end(worker);
-    await end(server);
-  });
+      const flags = ["--org", demo.organisationId, "--control-url", demo.baseUrl];
+      const credentials = {
+        GRANDSTAND_API_KEY: demo.apiKey?.key ?? "",
+        GRANDSTAND_API_SECRET: demo.apiKey?.secret ?? "",
+      };
+      const listing = await command(["actions", "dead-letters", "list", ...flags], credentials);
+      assert.equal(await listing.ended, 0, listing.stderr());
+      const [id = "", , user, action] = listing.stdout().trim().split("\t");
+      assert.deepEqual([user, action], [userId, "nothing-knows-this"]);
+      const replay = await command(["actions", "dead-letters", "replay", "--all", ...flags], credentials);
+      assert.equal(await replay.ended, 0, replay.stderr());
+      assert.match(replay.stderr(), /Queued 1 again/);
+      const gone = await command(["actions", "dead-letters", "replay", "--id", id, ...flags], credentials);
+      assert.equal(await gone.ended, 6, gone.stderr());
+      const wrong = await command(["actions", "dead-letters", "replay", ...flags], credentials);
+      assert.equal(await wrong.ended, 2, wrong.stderr());
+      await end(worker);
+      await end(server);
+    });
+  }
 
   it("accepted into files before a kill are applied after a restart", async context => {
     const environment = { GRANDSTAND_DATA: join(folder, "data") };

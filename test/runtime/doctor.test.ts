@@ -6,12 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
-import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { databases, openKept } from "../support/databases.ts";
 import { ids, seed } from "../support/platform.ts";
-import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-doctor-"));
@@ -59,18 +58,20 @@ describe("grandstand doctor", () => {
     assert.deepEqual(await verdicts("--data", data), { code: 0, found: [0, 0, 0], repaired: [0, 0, 0] });
   });
 
-  it("does so in a Redis", { skip: redisAvailable() }, async () => {
-    const { url } = await sharedRedis();
-    await using store = createRedisStore({ server: url });
-    await damage(store);
-    assert.equal((await verdicts("--redis", url)).code, 3);
-    assert.deepEqual(await verdicts("--redis", url, "--repair"), {
-      code: 0,
-      found: [1, 0, 0],
-      repaired: [1, 0, 0],
+  for (const { name, flag, skip, empty } of databases) {
+    it(`does so in a ${name}`, { skip }, async () => {
+      const url = await empty();
+      await using kept = openKept(url);
+      await damage(kept.store);
+      assert.equal((await verdicts(flag, url)).code, 3);
+      assert.deepEqual(await verdicts(flag, url, "--repair"), {
+        code: 0,
+        found: [1, 0, 0],
+        repaired: [1, 0, 0],
+      });
+      assert.equal((await verdicts(flag, url)).code, 0);
     });
-    assert.equal((await verdicts("--redis", url)).code, 0);
-  });
+  }
 
   it("says that it needs a store that lasts", async () => {
     const nowhere = await doctor();

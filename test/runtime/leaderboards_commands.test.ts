@@ -6,12 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
-import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
 import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { databases, openKept } from "../support/databases.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-boards-"));
@@ -72,14 +71,16 @@ describe("grandstand leaderboards rebuild", () => {
     assert.deepEqual(await members(store), [[userId, -3]]);
   });
 
-  it("recomputes a board on Redis from stored histories", { skip: redisAvailable() }, async () => {
-    const { url } = await sharedRedis();
-    await using store = createRedisStore({ server: url });
-    const userId = await spoil(store);
-    const { code, stderr } = await rebuild(["overall", "--project", ids.project, "--redis", url]);
-    assert.equal(code, 0, stderr);
-    assert.deepEqual(await members(store), [[userId, -3]]);
-  });
+  for (const { name, flag, skip, empty } of databases) {
+    it(`recomputes a board on ${name} from stored histories`, { skip }, async () => {
+      const url = await empty();
+      await using kept = openKept(url);
+      const userId = await spoil(kept.store);
+      const { code, stderr } = await rebuild(["overall", "--project", ids.project, flag, url]);
+      assert.equal(code, 0, stderr);
+      assert.deepEqual(await members(kept.store), [[userId, -3]]);
+    });
+  }
 
   it("says which board there is not, and which one back ends write to", async () => {
     const data = join(folder, "refused");

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
+import { databases } from "../support/databases.ts";
 import { freePort } from "../support/free_port.ts";
-import { redisAvailable, startRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { builtPackage } from "./runtimes.ts";
@@ -169,26 +169,28 @@ class Fan {
   }
 }
 
-describe("two servers that restart one after the other", { skip: redisAvailable() }, () => {
-  it("fail no request, and lose or double no effect", async context => {
-    const { balanced, demo } = await open(context);
-    const call = (each: Call): Promise<Answer> => balanced.call(each);
-    const fans = await Promise.all(
-      Array.from({ length: fanCount }, (_, index) => Fan.register(call, demo, `Fan ${index}`)),
-    );
-    let isOver = false;
-    const playing = Promise.all(fans.map(fan => fan.play(() => !isOver)));
-    // A failure ends the test at once.
-    const failed = playing.then(() => new Promise<never>(() => {}));
-    await Promise.race([failed, upgrade(balanced, fans)]);
-    isOver = true;
-    await playing;
-    assert.deepEqual(
-      await Promise.all(fans.map(fan => fan.points())),
-      fans.map(({ acted }) => acted),
-    );
+for (const { name, setting, skip, empty } of databases) {
+  describe(`two servers on one ${name} that restart one after the other`, { skip }, () => {
+    it("fail no request, and lose or double no effect", async context => {
+      const { balanced, demo } = await open(context, { [setting]: await empty() });
+      const call = (each: Call): Promise<Answer> => balanced.call(each);
+      const fans = await Promise.all(
+        Array.from({ length: fanCount }, (_, index) => Fan.register(call, demo, `Fan ${index}`)),
+      );
+      let isOver = false;
+      const playing = Promise.all(fans.map(fan => fan.play(() => !isOver)));
+      // A failure ends the test at once.
+      const failed = playing.then(() => new Promise<never>(() => {}));
+      await Promise.race([failed, upgrade(balanced, fans)]);
+      isOver = true;
+      await playing;
+      assert.deepEqual(
+        await Promise.all(fans.map(fan => fan.points())),
+        fans.map(({ acted }) => acted),
+      );
+    });
   });
-});
+}
 
 /** Restarts the servers. Before and after each, every fan has been answered some more. */
 async function upgrade(balanced: Balanced, fans: readonly Fan[]): Promise<void> {
@@ -203,14 +205,16 @@ async function upgrade(balanced: Balanced, fans: readonly Fan[]): Promise<void> 
   await goOn();
 }
 
-async function open(context: TestContext): Promise<{ readonly balanced: Balanced; readonly demo: Demo }> {
+async function open(
+  context: TestContext,
+  database: Readonly<Record<string, string>>,
+): Promise<{ readonly balanced: Balanced; readonly demo: Demo }> {
   const folder = mkdtempSync(join(tmpdir(), "grandstand-rolling-"));
-  const redis = await startRedis();
   const file = join(folder, "demo.json");
   writeFileSync(join(folder, "loyalty.json"), JSON.stringify(loyalty));
   const environment = {
     GRANDSTAND_LOYALTY: join(folder, "loyalty.json"),
-    GRANDSTAND_REDIS: redis.url,
+    ...database,
     GRANDSTAND_SECRET: "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ",
     GRANDSTAND_DRAIN: "1",
     GRANDSTAND_RATE_LIMITS: "off",
@@ -226,7 +230,6 @@ async function open(context: TestContext): Promise<{ readonly balanced: Balanced
   context.after(async () => {
     balanced.stop();
     for (const { program } of balanced.servers) program.signal("SIGKILL");
-    await redis.kill();
     rmSync(folder, { recursive: true });
   });
   for (const server of balanced.servers) await balanced.ready(server);

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { after, it } from "node:test";
+import { databases } from "../support/databases.ts";
 import { ids, seed } from "../support/platform.ts";
-import { redisAvailable, startRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { type Outcome, runHere } from "./command_line.ts";
 import { start } from "./processes.ts";
@@ -27,12 +27,10 @@ function apply(path: string, environment: Readonly<Record<string, string>>): Pro
   return runHere(["seed", "apply", path, "--json"], environment);
 }
 
-describe("grandstand seed apply", { skip: redisAvailable() }, () => {
-  it("reaches servers that run, all of it or nothing", async t => {
+for (const { name, setting, skip, empty } of databases) {
+  it(`grandstand seed apply reaches servers on ${name} that run, all of it or nothing`, { skip }, async t => {
     assert.ok(built !== undefined);
-    const redis = await startRedis();
-    t.after(() => redis.kill());
-    const store = { GRANDSTAND_REDIS: redis.url };
+    const store = { [setting]: await empty() };
     const settings = { ...store, GRANDSTAND_SECRET: secret, GRANDSTAND_PORT: "0" };
     const { events, ...rest } = seed;
     const server = start([...cliCommand(built), "serve"], {
@@ -62,4 +60,4 @@ describe("grandstand seed apply", { skip: redisAvailable() }, () => {
     assert.deepEqual(JSON.parse(done.stdout).data, counts);
     await until("the server knows the event", async () => (await board()) === 200);
   });
-});
+}

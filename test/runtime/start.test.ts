@@ -10,6 +10,7 @@ import { openFileStore } from "../../adapters/file/mod.ts";
 import { createDirectory } from "../../lib/fans/directory/directory.ts";
 import type { Seed } from "../../lib/mod.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
+import { databases } from "../support/databases.ts";
 import { freePort } from "../support/free_port.ts";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
@@ -139,11 +140,9 @@ describe("a server that starts", { skip: redisAvailable() }, () => {
   });
 });
 
-describe("two servers on one Redis", { skip: redisAvailable() }, () => {
-  it("accept each other's tokens without further settings", async t => {
-    const redis = await startRedis();
-    t.after(() => redis.kill());
-    const settings = { GRANDSTAND_REDIS: redis.url, GRANDSTAND_DEFAULT_SPACE: ids.space };
+for (const { name, setting, skip, empty } of databases) {
+  it(`two servers on one ${name} accept each other's tokens without further settings`, { skip }, async t => {
+    const settings = { [setting]: await empty(), GRANDSTAND_DEFAULT_SPACE: ids.space };
     const first = await urlOf(await serve(t, { ...settings, GRANDSTAND_SEED: seedNamed("club") }));
     const second = await urlOf(await serve(t, settings));
     const post = async (path: string, body: unknown): Promise<{ readonly data: Record<string, unknown> }> => {
@@ -164,7 +163,7 @@ describe("two servers on one Redis", { skip: redisAvailable() }, () => {
     );
     assert.deepEqual(await Promise.all(statuses), [200, 200]);
   });
-});
+}
 
 describe("a server whose home is no folder", () => {
   it("starts, as it needs no profile", async t => {

@@ -6,13 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
-import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
 import { userBoards, userIndexPartition } from "../../lib/fans/users/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { databases, openKept } from "../support/databases.ts";
 import { externalIds, ids, seed, testSecret } from "../support/platform.ts";
-import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { type Outcome, runHere } from "./command_line.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-users-"));
@@ -60,14 +59,16 @@ describe("grandstand users index", () => {
     await store[Symbol.asyncDispose]();
   });
 
-  it("lists the users of a Redis", { skip: redisAvailable() }, async () => {
-    const { url } = await sharedRedis();
-    await using store = createRedisStore({ server: url });
-    await fill(store);
-    const { code, stderr } = await run(["index", "--redis", url]);
-    assert.equal(code, 0, stderr);
-    assert.equal(await listedAt(store, userBoards.created), signUp * 1_000);
-  });
+  for (const { name, flag, skip, empty } of databases) {
+    it(`lists the users of a ${name}`, { skip }, async () => {
+      const url = await empty();
+      await using kept = openKept(url);
+      await fill(kept.store);
+      const { code, stderr } = await run(["index", flag, url]);
+      assert.equal(code, 0, stderr);
+      assert.equal(await listedAt(kept.store, userBoards.created), signUp * 1_000);
+    });
+  }
 
   it("says that it needs a store that lasts, and who else has it", async () => {
     const nowhere = await run(["index"]);

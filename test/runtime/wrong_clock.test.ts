@@ -1,4 +1,4 @@
-/** A server whose clock is set wrong while it runs beside another one on the same Redis. */
+/** A server whose clock is set wrong while it runs beside another one on the same database. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, it, type TestContext } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
-import { redisAvailable, startRedis } from "../support/redis.ts";
+import { databases } from "../support/databases.ts";
 import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
@@ -30,7 +30,11 @@ interface Server {
   setAhead(hours: number): void;
 }
 
-async function serve(context: TestContext, redis: string, name: string): Promise<Server> {
+async function serve(
+  context: TestContext,
+  database: Readonly<Record<string, string>>,
+  name: string,
+): Promise<Server> {
   assert.ok(built !== undefined);
   const [preload, hours, file] = ["clock.mjs", `${name}.hours`, `${name}.json`].map(each =>
     join(folder, each),
@@ -39,7 +43,7 @@ async function serve(context: TestContext, redis: string, name: string): Promise
   writeFileSync(hours as string, "0");
   const [node, ...rest] = cliCommand(built);
   const args = ["serve", "--demo", "--port", "0", "--demo-file", file as string, "--log", "warn"];
-  const environment = { GRANDSTAND_SECRET: secret, GRANDSTAND_REDIS: redis, HOURS_AHEAD: hours as string };
+  const environment = { GRANDSTAND_SECRET: secret, ...database, HOURS_AHEAD: hours as string };
   const program = start([node, "--import", preload as string, ...rest, ...args], environment);
   context.after(() => program.signal("SIGKILL"));
   await program.match(/listens on/);
@@ -47,41 +51,42 @@ async function serve(context: TestContext, redis: string, name: string): Promise
   return { program, demo, setAhead: ahead => writeFileSync(hours as string, String(ahead)) };
 }
 
-it("a server far ahead of Redis is not ready, writes nothing, and serves again once its clock is right", {
-  skip: built === undefined ? "nothing is built" : redisAvailable(),
-}, async context => {
-  const redis = await startRedis();
-  context.after(() => redis.kill());
-  const right = await serve(context, redis.url, "right");
-  const wrong = await serve(context, redis.url, "wrong");
-  const { apiKey, organisationId } = right.demo;
-  const headers = {
-    "content-type": "application/json",
-    "x-api-key": apiKey?.key ?? "",
-    "x-api-secret": apiKey?.secret ?? "",
-    "x-platform-org-id": organisationId,
-  };
-  const users = Array.from({ length: 51 }, (_, n) => `0e000000-0000-4000-8000-0000000000${10 + n}`);
-  const reward = async (server: Server, ...userIds: readonly string[]): Promise<number> => {
-    const rewards = userIds.map(userId => ({ userId, type: "metric", currency: "points", amount: 1 }));
-    const path = `${server.demo.baseUrl}/v1/api/audience/internal/rewards/bulk`;
-    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify({ rewards }) });
-    const { data } = (await response.json()) as { data: { summary: { succeeded: number } } };
-    return data.summary.succeeded;
-  };
-  const readiness = async ({ demo }: Server): Promise<number> =>
-    (await fetch(`${demo.baseUrl}/readyz`)).status;
+for (const { name, setting, skip, empty } of databases) {
+  it(`a server far ahead of ${name} is not ready, writes nothing, and serves again once its clock is right`, {
+    skip: built === undefined ? "nothing is built" : skip,
+  }, async context => {
+    const database = { [setting]: await empty() };
+    const right = await serve(context, database, "right");
+    const wrong = await serve(context, database, "wrong");
+    const { apiKey, organisationId } = right.demo;
+    const headers = {
+      "content-type": "application/json",
+      "x-api-key": apiKey?.key ?? "",
+      "x-api-secret": apiKey?.secret ?? "",
+      "x-platform-org-id": organisationId,
+    };
+    const users = Array.from({ length: 51 }, (_, n) => `0e000000-0000-4000-8000-0000000000${10 + n}`);
+    const reward = async (server: Server, ...userIds: readonly string[]): Promise<number> => {
+      const rewards = userIds.map(userId => ({ userId, type: "metric", currency: "points", amount: 1 }));
+      const path = `${server.demo.baseUrl}/v1/api/audience/internal/rewards/bulk`;
+      const response = await fetch(path, { method: "POST", headers, body: JSON.stringify({ rewards }) });
+      const { data } = (await response.json()) as { data: { summary: { succeeded: number } } };
+      return data.summary.succeeded;
+    };
+    const readiness = async ({ demo }: Server): Promise<number> =>
+      (await fetch(`${demo.baseUrl}/readyz`)).status;
 
-  assert.deepEqual([await readiness(wrong), await reward(wrong, ...users)], [200, users.length]);
-  wrong.setAhead(hoursAhead);
-  assert.equal(await reward(wrong, ...users), 0);
-  assert.deepEqual([await readiness(wrong), await readiness(right)], [503, 200]);
-  await until("the log says why", () =>
-    /clock of this process is 93600 s ahead/.test(wrong.program.stderr()),
-  );
-  // A minute is too much to be ready, and too little to harm.
-  wrong.setAhead(1 / 60);
-  assert.deepEqual([await readiness(wrong), await reward(wrong, ...users)], [503, users.length]);
-  wrong.setAhead(0);
-  assert.deepEqual([await readiness(wrong), await reward(wrong, ...users)], [200, users.length]);
-});
+    assert.deepEqual([await readiness(wrong), await reward(wrong, ...users)], [200, users.length]);
+    wrong.setAhead(hoursAhead);
+    assert.equal(await reward(wrong, ...users), 0);
+    assert.deepEqual([await readiness(wrong), await readiness(right)], [503, 200]);
+    await until("the log says why", () =>
+      /clock of this process is 93600 s ahead/.test(wrong.program.stderr()),
+    );
+    // A minute is too much to be ready, and too little to harm.
+    wrong.setAhead(1 / 60);
+    assert.deepEqual([await readiness(wrong), await reward(wrong, ...users)], [503, users.length]);
+    wrong.setAhead(0);
+    assert.deepEqual([await readiness(wrong), await reward(wrong, ...users)], [200, users.length]);
+  });
+}

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { databases } from "../support/databases.ts";
 import { isFullRun, isLongRun, skipUnlessFull } from "../support/full.ts";
 import { testSecret } from "../support/platform.ts";
-import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { sharedData } from "../support/shared_data.ts";
 import { checkBoard, checkEntries, checkFans, type Expected, expectedTables } from "./check.ts";
 import { type Match, readSeason } from "./fixtures.ts";
@@ -20,8 +18,8 @@ import { createTimeline, type Timeline } from "./timeline.ts";
 const data = sharedData("football/en.1-2024-25.json");
 /** More than a list shows, so that tables are read in parts. */
 const fanCount = 105;
-/** Fewer on Redis, which takes no more to show. */
-const redisFanCount = 60;
+/** Fewer on a database, which takes no more to show. */
+const databaseFanCount = 60;
 const seed = 20_242_025;
 /** Within how many ms of a slot's begin fans report: fewer than there are fans, so that some share a millisecond. */
 const spreadMs = 20;
@@ -56,17 +54,18 @@ if (data.path !== null && (isLongRun || !isFullRun)) {
   });
 }
 
-describe("a season of predictions (two platforms on one Redis)", {
-  skip: data.skip || skipUnlessFull("on two platforms") || redisAvailable(),
-}, () => {
-  it("ends with the tables, profiles and histories that plain counting gives", async () => {
-    const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
-    const options = { server: (await sharedRedis()).url, prefix: `t:${randomUUID()}:`, clock: timeline.now };
-    await using one = createRedisStore(options);
-    await using other = createRedisStore(options);
-    await playAndCheck(timeline, [one, other], redisFanCount);
+for (const { name, skip, handles } of databases) {
+  describe(`a season of predictions (two platforms on one ${name})`, {
+    skip: data.skip || skipUnlessFull("on two platforms") || skip,
+  }, () => {
+    it("ends with the tables, profiles and histories that plain counting gives", async () => {
+      const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
+      const [one, other] = (await handles(2, timeline.now)) as [Store, Store];
+      await playAndCheck(timeline, [one, other], databaseFanCount);
+      for (const store of [one, other]) await store[Symbol.asyncDispose]();
+    });
   });
-});
+}
 
 async function playAndCheck(
   timeline: Timeline,

@@ -1,5 +1,6 @@
-/** Databases that a test has to itself, so that it can kill them, with what a deployment keeps in them. */
+/** Databases for tests on both of them: several handles on one store, and servers that a test has to itself, so that it can kill them. */
 
+import { randomUUID } from "node:crypto";
 import {
   createPostgresLimiter,
   createPostgresQueue,
@@ -8,8 +9,8 @@ import {
 import { createRedisLimiter, createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
 import type { Limiter, PartitionLister, Queue, Store } from "../../lib/storage/mod.ts";
 import { skipUnlessFull } from "./full.ts";
-import { PostgresProcess, postgresAvailable } from "./postgres.ts";
-import { redisAvailable, startRedis } from "./redis.ts";
+import { freshSchema, PostgresProcess, postgresAvailable, sharedPostgres } from "./postgres.ts";
+import { redisAvailable, sharedRedis, startRedis } from "./redis.ts";
 
 /** A server, whose state outlasts its process. */
 export interface DatabaseServer {
@@ -22,16 +23,49 @@ export interface DatabaseServer {
 
 interface Database {
   readonly name: "Redis" | "PostgreSQL";
+  /** The setting that names it, and the flag of commands. */
+  readonly setting: "GRANDSTAND_REDIS" | "GRANDSTAND_POSTGRES";
+  readonly flag: "--redis" | "--postgres";
   readonly skip: string | false;
+  /** Makes an empty one, which is gone with this process at the latest, and returns its URL. */
+  empty(): Promise<string>;
   start(): Promise<DatabaseServer>;
+  /** Opens handles on one empty store, as several processes have them. */
+  handles(count: number, clock?: () => number): Promise<readonly Store[]>;
 }
 
+type Clock = { readonly clock?: () => number };
+const clockOf = (clock: (() => number) | undefined): Clock => (clock === undefined ? {} : { clock });
+
 export const databases: readonly Database[] = [
-  { name: "Redis", skip: redisAvailable(), start: () => startRedis({ durable: true }) },
+  {
+    name: "Redis",
+    setting: "GRANDSTAND_REDIS",
+    flag: "--redis",
+    skip: redisAvailable(),
+    empty: async () => (await startRedis()).url,
+    start: () => startRedis({ durable: true }),
+    async handles(count, clock) {
+      const { url: server } = await sharedRedis();
+      const options = { server, prefix: `t:${randomUUID()}:`, ...clockOf(clock) };
+      return Array.from({ length: count }, () => createRedisStore(options));
+    },
+  },
   {
     name: "PostgreSQL",
+    setting: "GRANDSTAND_POSTGRES",
+    flag: "--postgres",
     skip: skipUnlessFull("on PostgreSQL") || postgresAvailable(),
+    async empty() {
+      const server = await sharedPostgres();
+      return server.urlOf("postgres", await server.freshDatabase());
+    },
     start: () => PostgresProcess.start(["fsync=off"]),
+    async handles(count, clock) {
+      const { url: server } = await sharedPostgres();
+      const options = { server, schema: freshSchema(), ...clockOf(clock) };
+      return Array.from({ length: count }, () => createPostgresStore(options));
+    },
   },
 ];
 

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { createApiKeys } from "../../../lib/auth/api_keys/api_keys.ts";
 import type { KeyRing } from "../../../lib/auth/mod.ts";
 import { createKeyRing, standbyMs } from "../../../lib/auth/tokens/key_ring.ts";
 import { createTokens } from "../../../lib/auth/tokens/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { redisAvailable, sharedRedis } from "../../support/redis.ts";
+import { databases } from "../../support/databases.ts";
 import { createTestRandom, hasCode, otherSecret, secret } from "./_setup.ts";
 
 const expected = { typ: "at+jwt", issuer: "https://id.example", audience: "https://api.example" };
@@ -95,8 +94,6 @@ describeShared("the memory store", false, async () => {
   return [store, store];
 });
 
-describeShared("Redis", redisAvailable(), async () => {
-  const server = (await sharedRedis()).url;
-  const prefix = `${crypto.randomUUID()}:`;
-  return [createRedisStore({ server, prefix }), createRedisStore({ server, prefix })];
-});
+for (const { name, skip, handles } of databases) {
+  describeShared(name, skip, async () => (await handles(2)) as [Store, Store]);
+}

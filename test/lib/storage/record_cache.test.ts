@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import { decide, type ReadRecord, RecordCache, type Rule, type Store } from "../../../lib/storage/mod.ts";
+import { databases } from "../../support/databases.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
-import { redisAvailable, startRedis } from "../../support/redis.ts";
 import { home } from "./_rules.ts";
 
 interface Counter {
@@ -358,15 +357,13 @@ describe("two processes that remember the same record", () => {
     await race([handle(store, random), handle(store, random), handle(store, random)]);
   });
 
-  it("lose and double nothing on Redis", { skip: redisAvailable() }, async () => {
-    const server = await startRedis();
-    const random = createRandom(8);
-    try {
-      await using one = handle(createRedisStore({ server: `unix://${server.socket}` }), random);
-      await using two = handle(createRedisStore({ server: `unix://${server.socket}` }), random);
+  for (const { name, skip, handles } of databases) {
+    it(`lose and double nothing on ${name}`, { skip }, async () => {
+      const random = createRandom(8);
+      const [first, second] = (await handles(2)) as [Store, Store];
+      await using one = handle(first, random);
+      await using two = handle(second, random);
       await race([one, two]);
-    } finally {
-      await server.kill();
-    }
-  });
+    });
+  }
 });

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import { createRedisStore } from "../../../../../adapters/redis/mod.ts";
 import { codeAgeMsMax, codeCost, codeTriesMax } from "../../../../../lib/fans/identity/codes/codes.ts";
 import type { Store } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
+import { databases } from "../../../../support/databases.ts";
 import { ProbeStore } from "../../../../support/probe_store.ts";
-import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
 import { describeOnStores } from "../../../../support/stores.ts";
 import { type CodesBench, email, openCodes, otherProject, owner, project } from "./_setup.ts";
 
@@ -159,12 +157,12 @@ describeOnStores("codes by e-mail", open => {
   });
 });
 
-describe("codes by e-mail of two processes", { skip: redisAvailable() }, () => {
-  it("are taken by exactly one of twenty, and tried five times", async () => {
-    const server = (await sharedRedis()).url;
-    const prefix = `t:${randomUUID()}:`;
+for (const { name, skip, handles } of databases) {
+  it(`codes by e-mail of two processes on ${name} are taken by exactly one of twenty, and tried five times`, {
+    skip,
+  }, async () => {
     const time = createTestClock();
-    const stores = [0, 1].map(() => createRedisStore({ server, prefix, clock: time.now }));
+    const stores = await handles(2, time.now);
     const [here, there] = stores.map(store => openCodes(store, time.now));
     assert.ok(here !== undefined && there !== undefined);
     const racers = (code: string): Promise<boolean[]> =>
@@ -179,7 +177,7 @@ describe("codes by e-mail of two processes", { skip: redisAvailable() }, () => {
     assert.equal(here.hasher.compared + there.hasher.compared - before, codeTriesMax);
     await Promise.all(stores.map(store => store[Symbol.asyncDispose]()));
   });
-});
+}
 
 describe("the answers about codes", () => {
   it("costs one derivation and one read whether there is a code, a spent one or none", async () => {

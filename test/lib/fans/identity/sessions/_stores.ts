@@ -1,13 +1,9 @@
-/** Runs a suite in memory, over Redis by one client and by two, and over PostgreSQL by two. */
+/** Runs a suite in memory, and over Redis and PostgreSQL, reached by one client and by two. */
 
-import { randomUUID } from "node:crypto";
 import { describe } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import { createPostgresStore } from "../../../../../adapters/postgres/mod.ts";
-import { createRedisStore } from "../../../../../adapters/redis/mod.ts";
-import { skipUnlessFull } from "../../../../support/full.ts";
-import { freshSchema, postgresAvailable, sharedPostgres } from "../../../../support/postgres.ts";
-import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
+import type { Store } from "../../../../../lib/storage/mod.ts";
+import { databases } from "../../../../support/databases.ts";
 import { WatchedStore } from "../../../../support/watched_store.ts";
 import type { OpenPair } from "./_world.ts";
 
@@ -21,21 +17,13 @@ export function describeOnPairs(title: string, body: (open: OpenPair) => void): 
     });
   });
   for (const clients of [1, 2] as const) {
-    describe(`${title} (Redis, clients: ${clients})`, { skip: redisAvailable() }, () => {
-      body(async clock => {
-        const server = await sharedRedis();
-        const options = { server: server.url, prefix: `t:${randomUUID()}:`, clock };
-        const first = createRedisStore(options);
-        return [first, clients === 1 ? first : createRedisStore(options)];
+    for (const { name, skip, handles } of databases) {
+      describe(`${title} (${name}, clients: ${clients})`, { skip }, () => {
+        body(async clock => {
+          const [first, second = first] = (await handles(clients, clock)) as [Store, Store?];
+          return [first, second];
+        });
       });
-    });
+    }
   }
-  const skip = skipUnlessFull("on PostgreSQL") || postgresAvailable();
-  describe(`${title} (PostgreSQL, clients: 2)`, { skip }, () => {
-    body(async clock => {
-      const server = await sharedPostgres();
-      const options = { server: server.url, schema: freshSchema(), clock };
-      return [createPostgresStore(options), createPostgresStore(options)];
-    });
-  });
 }

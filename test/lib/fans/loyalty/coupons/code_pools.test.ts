@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import { createRedisStore } from "../../../../../adapters/redis/mod.ts";
 import { AppError } from "../../../../../lib/base/errors/mod.ts";
 import {
   type CodePools,
@@ -15,7 +13,7 @@ import {
 } from "../../../../../lib/fans/loyalty/coupons/code_pools.ts";
 import { type Store, tenantPartition } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
-import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
+import { databases } from "../../../../support/databases.ts";
 import { describeOnStores } from "../../../../support/stores.ts";
 
 const codeFaultsMax = 100;
@@ -355,16 +353,16 @@ async function randomRun(pools: CodePools, seed: number): Promise<void> {
 }
 
 describe("a code pool that several processes use", () => {
-  it("hands each code out once over three handles on one Redis", { skip: redisAvailable() }, async () => {
-    const server = await sharedRedis();
-    const prefix = `t:${randomUUID()}:`;
-    const stores = [0, 1, 2].map(() => createRedisStore({ server: server.url, prefix, clock: clock.now }));
-    try {
-      await race(stores.map(openPools), 300, 400);
-    } finally {
-      for (const store of stores) await store[Symbol.asyncDispose]();
-    }
-  });
+  for (const { name, skip, handles } of databases) {
+    it(`hands each code out once over three handles on one ${name}`, { skip }, async () => {
+      const stores = await handles(3, clock.now);
+      try {
+        await race(stores.map(openPools), 300, 400);
+      } finally {
+        for (const store of stores) await store[Symbol.asyncDispose]();
+      }
+    });
+  }
 
   it("hands each code out once over a store whose decisions do not fold", async () => {
     await using store = createMemoryStore({ clock: clock.now });

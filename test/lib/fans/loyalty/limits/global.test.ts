@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import { createRedisStore } from "../../../../../adapters/redis/mod.ts";
 import {
   type Claimant,
   createGlobalLimits,
@@ -12,7 +10,7 @@ import {
 } from "../../../../../lib/fans/loyalty/limits.ts";
 import { type Store, tenantPartition } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
-import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";
+import { databases } from "../../../../support/databases.ts";
 import { describeOnDatabases } from "../../../../support/stores.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -209,18 +207,16 @@ describe("limits for all users that several processes share", () => {
     assert.equal(through + later, 50);
   }
 
-  it("are exact over three handles on one Redis", { skip: redisAvailable() }, async () => {
-    const server = await sharedRedis();
-    const prefix = `t:${randomUUID()}:`;
-    const stores = [0, 1, 2].map(() =>
-      createRedisStore({ server: server.url, prefix, clock: () => startAt }),
-    );
-    try {
-      await race(stores);
-    } finally {
-      for (const store of stores) await store[Symbol.asyncDispose]();
-    }
-  });
+  for (const { name, skip, handles } of databases) {
+    it(`are exact over three handles on one ${name}`, { skip }, async () => {
+      const stores = await handles(3, () => startAt);
+      try {
+        await race(stores);
+      } finally {
+        for (const store of stores) await store[Symbol.asyncDispose]();
+      }
+    });
+  }
 
   it("are exact over a store whose decisions do not fold", async () => {
     await using store = createMemoryStore({ clock: () => startAt });
