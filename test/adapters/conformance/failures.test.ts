@@ -172,7 +172,10 @@ describe("the suite of failures", () => {
   for (const [name, caughtBy, change] of broken) {
     it(`rejects a store that ${name}`, async () => {
       const before = Date.now;
-      const error = await outcome(cases(change), `failures › ${caughtBy}`);
+      let error: unknown = null;
+      // What a cut meets is left to chance.
+      for (let run = 0; run < 10 && error === null; run++)
+        error = await outcome(cases(change), `failures › ${caughtBy}`);
       assert.ok(error instanceof ConformanceError, `${caughtBy} says ${error}`);
       assert.equal(Date.now, before);
     });
